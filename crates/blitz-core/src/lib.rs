@@ -18,19 +18,21 @@ pub use blitz_parts::sleep::SleepPolicy;
 pub use door::analyze::{Analysis, analyze};
 pub use door::builder::{Builder, PoolBuilder};
 pub use door::current::{current_num_workers, current_worker_has_jobs, current_worker_index};
-pub use door::current::{dump, explain, metrics, scheduler, stalls, tasks, trace, unfinished};
+pub use door::current::{
+    dump, explain, metrics, probe, scheduler, stalls, tasks, trace, unfinished,
+};
 pub use door::diagnostics::{Diagnostics, diagnostics};
 pub use door::driver;
 pub use door::dump::{Dump, SignalDump, TaskDump, WorkerDump};
-pub use door::explain::{Explanation, WaitEdge, WaitKind, WaitingTask};
+pub use door::explain::{Explanation, TaskFrame, TaskStack, WaitEdge, WaitKind, WaitingTask};
 pub use door::exposition::Exposition;
 pub use door::global::{build_global, global, global_or_build};
 pub use door::handle::{EnterGuard, Handle};
 #[cfg(feature = "inspect")]
 pub use door::inspect::{Inspect, Page, Token, pages, tool_folder, tool_socket};
-#[doc(hidden)]
-pub use door::jobs::enter;
 pub use door::jobs::{broadcast, spawn_broadcast};
+#[doc(hidden)]
+pub use door::jobs::{enter, enter_here};
 pub use door::jobs::{in_place_scope, in_place_scope_fifo, scope, scope_fifo};
 pub use door::jobs::{install, join, join_context};
 pub use door::jobs::{spawn_cpu, spawn_detached, spawn_detached_fifo};

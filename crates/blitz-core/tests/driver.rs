@@ -1,5 +1,5 @@
-//! The driver slot, with the smallest driver there is: events are wakers in a list. Pools have no
-//! spares, which would see to the driver, too.
+//! The driver slot, with the smallest driver there is: events are wakers in a list. The pools have
+//! no spares, because spares would also serve the driver.
 
 use blitz_core::driver::{self, Driver, IoBackend, PoolView};
 use blitz_core::{Handle, Pool, Scheduler};
@@ -17,7 +17,7 @@ struct Window {
     state: Mutex<State>,
     news: Condvar,
     inside: AtomicBool,
-    /// A worker in `poll` stays there.
+    /// While set, a worker in `poll` stays there.
     held: AtomicBool,
     polls: AtomicUsize,
     blocks: AtomicUsize,
@@ -51,15 +51,15 @@ impl Window {
         self.tell_all([waker]);
     }
 
-    /// All of them are noted at once.
+    /// Adds all wakers at once.
     fn tell_all(&self, wakers: impl IntoIterator<Item = Waker>) {
         self.state.lock().unwrap().told.extend(wakers);
         self.news.notify_all();
     }
 
-    /// Only one thread at a time may be in here.
+    /// At most one thread at a time may be in here.
     fn alone<R>(&self, f: impl FnOnce() -> R) -> R {
-        assert!(!self.inside.swap(true, SeqCst), "two have the lease");
+        assert!(!self.inside.swap(true, SeqCst), "two threads hold the lease");
         let result = f();
         self.inside.store(false, SeqCst);
         result
@@ -131,7 +131,7 @@ fn window(handle: &Handle) -> Arc<Window> {
     driver::of(handle, Window::make).unwrap()
 }
 
-/// Is ready once the driver has seen it through.
+/// A future that is ready once the driver has delivered its event.
 fn event() -> impl Future<Output = ()> {
     let mut told = false;
     poll_fn(move |cx| {
@@ -184,8 +184,8 @@ fn a_sleeping_pool_moves_into_its_driver() {
 fn events_come_while_a_worker_is_stuck() {
     let pool = pool(2);
     for _ in 0..20 {
-        // Each of these leaves the driver to run, and does not come back before the event has been
-        // seen to.
+        // Each of these workers leaves the driver to run a job, and does not return before the
+        // event was delivered.
         let (done, is_done) = mpsc::channel();
         let stuck = pool.spawn(async move {
             event().await;
@@ -209,7 +209,7 @@ fn tasks_that_are_woken_together_do_not_wait_for_one_that_is_stuck() {
         let pool = pool(workers);
         let window = window(&pool.handle());
         for _ in 0..20 {
-            // Whichever is polled first blocks until the other one is.
+            // The task that is polled first blocks until the other one is polled.
             let both = Arc::new(Barrier::new(2));
             let (wake, woken) = mpsc::channel::<Waker>();
             let tasks = [wake.clone(), wake].map(|wake| {
@@ -246,7 +246,7 @@ fn a_look_in_vain_that_kept_a_sleeper_out_of_the_driver_is_made_up_for() {
     let before: u64 = parks().iter().sum();
     let held = |_| Ok(Arc::new(Window { held: AtomicBool::new(true), ..Window::default() }));
     let window = driver::of(&pool.handle(), held).unwrap();
-    // One worker looks into the driver, and so the other one sleeps elsewhere.
+    // One worker is in the driver, so the other one sleeps elsewhere.
     while window.polls.load(SeqCst) == 0 || parks().iter().sum::<u64>() == before {
         std::thread::yield_now();
     }
@@ -309,7 +309,7 @@ fn events_come_between_stolen_jobs() {
 }
 
 #[test]
-fn whoever_waits_while_the_pool_ends_gets_its_event() {
+fn a_waiter_gets_its_event_while_the_pool_ends() {
     for workers in [1, 2, 8] {
         let ended = Arc::new(AtomicUsize::new(0));
         let ends = ended.clone();
@@ -341,14 +341,14 @@ fn whoever_waits_while_the_pool_ends_gets_its_event() {
 }
 
 #[test]
-fn events_come_to_who_yields_at_the_limit_of_deep_nesting() {
+fn events_reach_a_yielding_task_at_the_limit_of_deep_nesting() {
     struct Sees(AtomicBool);
     impl Wake for Sees {
         fn wake(self: Arc<Self>) {
             self.0.store(true, SeqCst);
         }
     }
-    /// Waits in as many tasks on top of each other.
+    /// Nests waits in this many tasks on top of each other.
     fn nest(levels: u32) {
         if levels == 0 {
             return wait_with_half_a_stack();
@@ -405,7 +405,7 @@ fn an_adopted_thread_waits_in_the_driver() {
 }
 
 #[test]
-fn a_pool_whose_adopted_thread_is_gone_tells_its_driver_of_the_end() {
+fn a_pool_whose_adopted_thread_is_gone_notifies_its_driver_of_the_end() {
     let adopts = || Pool::builder().spares(0).workers(2).use_current_thread().build().unwrap();
     let pool = std::thread::spawn(adopts).join().unwrap();
     let window = window(&pool.handle());
@@ -423,7 +423,7 @@ fn a_shielded_section_gets_its_event_while_an_adopting_pool_ends() {
         let begins = begun.clone();
         let shielded = pool.spawn(blitz_core::task::shield(async move {
             begins.store(true, SeqCst);
-            // Many, so that some are left when the pool ends.
+            // Spawn many, so that some are left when the pool ends.
             for _ in 0..10_000 {
                 event().await;
             }
@@ -470,7 +470,7 @@ fn a_waker_that_panics_keeps_no_other_from_being_called() {
 }
 
 #[test]
-fn the_driver_hears_of_idleness_and_of_the_end() {
+fn the_driver_is_notified_of_idleness_and_of_the_end() {
     let pool = pool(2);
     let handle = pool.handle();
     let window = window(&handle);
@@ -512,7 +512,7 @@ fn an_ended_pool_gets_no_driver_and_a_pool_has_one_kind() {
     assert!(error.to_string().contains("another kind"), "{error}");
 }
 
-/// A backend that refuses to be zero.
+/// A backend that cannot be prepared if its number is zero.
 #[derive(Debug, PartialEq)]
 struct Number(u32);
 
@@ -577,7 +577,7 @@ fn jobs_tasks_and_events_at_once() {
     });
 }
 
-/// A task that waits until its waker, which it sends, is called; then it sends a word.
+/// Spawns a task that sends its waker, waits until that waker is called, and then sends `name`.
 fn waiting(pool: &Pool, wakers: &mpsc::Sender<Waker>, done: mpsc::Sender<usize>, name: usize) {
     let (wakers, mut waits) = (wakers.clone(), false);
     drop(pool.spawn(poll_fn(move |cx| {
@@ -591,10 +591,10 @@ fn waiting(pool: &Pool, wakers: &mpsc::Sender<Waker>, done: mpsc::Sender<usize>,
 }
 
 #[test]
-fn what_one_visit_wakes_is_polled_in_that_order() {
+fn tasks_woken_by_one_visit_are_polled_in_order() {
     // More than a ring has room for.
     for count in [1, 2, 100, 1_000] {
-        // A signal tree has an order of its own.
+        // A signal tree has its own order.
         let pool =
             Pool::builder().spares(0).workers(1).scheduler(Scheduler::Stealing).build().unwrap();
         let window = window(&pool.handle());
@@ -608,7 +608,7 @@ fn what_one_visit_wakes_is_polled_in_that_order() {
             .collect();
         window.tell_all(all);
         let mut polled: Vec<usize> = (0..count).map(|_| names.recv().unwrap()).collect();
-        // What a full ring hands on comes later.
+        // Tasks that overflow a full ring are polled later.
         if count > 256 {
             polled.sort_unstable();
         }
@@ -617,7 +617,7 @@ fn what_one_visit_wakes_is_polled_in_that_order() {
 }
 
 #[test]
-fn a_task_that_is_woken_beside_a_wait_does_not_wait_for_what_follows_it() {
+fn a_task_woken_beside_a_wait_does_not_wait_for_later_work() {
     for stealing in [true, false] {
         let pool = Pool::builder().spares(0).workers(2).enable_stealing(stealing).build().unwrap();
         let window = window(&pool.handle());
@@ -626,7 +626,7 @@ fn a_task_that_is_woken_beside_a_wait_does_not_wait_for_what_follows_it() {
             let (done, is_done) = mpsc::channel();
             waiting(&pool, &wakers, done, 7);
             let task = woken.recv().unwrap();
-            // The other worker is busy, so that the one that waits is the one in the driver.
+            // The other worker is busy, so the waiting worker is the one in the driver.
             let (go, wait) = mpsc::channel::<()>();
             let (begun, has_begun) = mpsc::channel();
             let busy = pool.spawn(async move {
@@ -644,7 +644,7 @@ fn a_task_that_is_woken_beside_a_wait_does_not_wait_for_what_follows_it() {
                     wakers.send(cx.waker().clone()).unwrap();
                     Poll::Pending
                 }));
-                // Only a hang takes as long.
+                // Only a hang takes this long.
                 is_done.recv_timeout(Duration::from_secs(60)).unwrap()
             });
             let waiter = woken.recv().unwrap();
@@ -681,7 +681,7 @@ fn only_wakers_of_a_pools_tasks_only_queue() {
         let pool = Pool::builder().spares(0).workers(1).scheduler(scheduler).build().unwrap();
         assert!(of(Some(&pool)));
     }
-    // A local task wakes whatever awaits its set.
+    // A local task wakes the future that awaits its set.
     assert!(!of(None));
     assert!(!driver::is_prompt(Waker::noop()));
 }
@@ -710,7 +710,8 @@ fn jobs_that_the_end_of_the_driver_spawns_run() {
         let ran = Arc::new(AtomicUsize::new(0));
         let job = Mutex::new(None);
         let spawns = Arc::new(Spawns { handle: pool.handle(), ran: ran.clone(), job });
-        // No worker is notified: most of the time the end of the driver finds it.
+        // No worker is notified of this waker, so it is usually called when the driver is shut
+        // down.
         let window = window(&pool.handle());
         window.state.lock().unwrap().told.push_back(Waker::from(spawns.clone()));
         drop(pool);
@@ -721,7 +722,7 @@ fn jobs_that_the_end_of_the_driver_spawns_run() {
     }
 }
 
-/// A backend that cannot be had.
+/// A backend that is not available.
 struct Missing;
 
 impl IoBackend for Missing {
@@ -739,6 +740,6 @@ fn a_backend_that_cannot_be_had_is_said_although_workers_are_kept_for_later() {
         Ok(())
     });
     assert!(error.unwrap_err().to_string().contains("there is none"));
-    // They end at once.
+    // These workers end at once.
     kept.into_iter().for_each(|worker| worker.run());
 }

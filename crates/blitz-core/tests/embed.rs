@@ -1,4 +1,4 @@
-//! What layers with another API on top of the pool need.
+//! Functions for layers with another API on top of the pool.
 
 use blitz_core::{Pool, PoolBuilder};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -10,7 +10,7 @@ fn pool(workers: usize) -> PoolBuilder {
     Pool::builder().workers(workers)
 }
 
-/// A handler that reports its calls; once the pool is gone, to its last thread, the receiver knows.
+/// A handler that reports its calls. The receiver disconnects once the pool's last thread is gone.
 fn telling() -> (impl Fn(usize) + Send + Sync + 'static, Receiver<usize>) {
     let (send, receive) = channel();
     (move |index| send.send(index).unwrap(), receive)
@@ -90,7 +90,7 @@ fn a_detached_pool_drops_at_once_and_ends_after_its_jobs() {
 }
 
 #[test]
-fn a_detached_pool_of_the_current_thread_runs_what_is_left_and_lets_it_go() {
+fn a_detached_pool_of_the_current_thread_runs_the_remaining_jobs_and_frees_the_thread() {
     for _ in 0..3 {
         let pool = pool(1).detach_on_drop().use_current_thread().build().unwrap();
         let (send, receive) = channel();

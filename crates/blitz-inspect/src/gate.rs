@@ -1,9 +1,9 @@
-//! How many may come in at a time.
+//! Limits how many clients are served at a time.
 
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// A number of places. Clones share them.
+/// A fixed number of places. Clones share them.
 #[derive(Clone, Debug)]
 pub(crate) struct Gate(Arc<(Mutex<usize>, Condvar)>);
 
@@ -21,7 +21,7 @@ impl Gate {
         self.enter_within(Duration::ZERO)
     }
 
-    /// Takes a place, and waits for one no longer than `time`.
+    /// Takes a place; waits for a free one for at most `time`.
     pub(crate) fn enter_within(&self, time: Duration) -> Option<Pass> {
         let deadline = Instant::now() + time;
         let (free, changed) = &*self.0;
@@ -61,7 +61,7 @@ mod tests {
     }
 
     #[test]
-    fn a_place_that_becomes_free_is_taken_by_one_that_waits() {
+    fn a_waiting_caller_takes_a_place_that_becomes_free() {
         let gate = Gate::new(1);
         let held = gate.try_enter();
         let other = gate.clone();

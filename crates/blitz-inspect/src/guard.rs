@@ -1,4 +1,4 @@
-//! Who may ask: by the host that the client names, the page that asks, and the token.
+//! Decides which requests are allowed, by their host, their origin and their token.
 
 use crate::head::{Head, Method};
 use crate::response::Status;
@@ -8,13 +8,13 @@ use std::net::{IpAddr, SocketAddr};
 /// The rules of one listener.
 #[derive(Clone, Debug)]
 pub struct Guard {
-    /// `None` for a Unix socket, whose file decides who may connect.
+    /// `None` for a Unix socket, where the permissions of the file decide.
     address: Option<SocketAddr>,
     hosts: Vec<String>,
     token: Option<Token>,
 }
 
-/// Why a request is refused, with a reason for people.
+/// Why a request is refused: the status, and a reason that people can read.
 pub type Refusal = (Status, &'static str);
 
 impl Guard {
@@ -26,15 +26,25 @@ impl Guard {
         Guard { address: None, hosts: Vec::new(), token: None }
     }
 
-    /// Checks what every request has to have.
+    /// Whether clients come by TCP.
+    pub(crate) fn is_tcp(&self) -> bool {
+        self.address.is_some()
+    }
+
+    /// Returns the token that clients have to show.
+    pub(crate) fn token(&self) -> Option<&Token> {
+        self.token.as_ref()
+    }
+
+    /// Checks the rules for every request.
     pub(crate) fn admit(&self, head: &Head<'_>) -> Result<(), Refusal> {
         if self.address.is_none() {
             return Ok(());
         }
-        // A page of another site can have its own name lead here: then it is in `Host`.
+        // Another site can make its own name resolve to this address. Then that name is in `Host`.
         let host = head.host.unwrap_or_default();
         if !self.is_own_host(host) {
-            return Err((Status::Forbidden, "this host is not one of those that are served here"));
+            return Err((Status::Forbidden, "this host is not served here"));
         }
         let is_own = |origin: &str| {
             let authority =
@@ -42,37 +52,39 @@ impl Guard {
             authority.is_some_and(|authority| authority.eq_ignore_ascii_case(host))
         };
         if !head.origin.is_none_or(is_own) {
-            return Err((Status::Forbidden, "a page of another origin asks"));
+            return Err((Status::Forbidden, "requests from pages of other origins are refused"));
         }
         Ok(())
     }
 
-    /// Checks what a request for data has to have, besides.
+    /// Checks the additional rules for a request for data.
     pub(crate) fn admit_to_data(&self, head: &Head<'_>) -> Result<(), Refusal> {
         if self.address.is_none() {
             return Ok(());
         }
-        // Browsers name no origin if a page of another one embeds data as a picture or a script.
+        // Browsers send no origin if a page embeds data of another site as an image or a script.
         let is_near = |site: &str| matches!(site, "same-origin" | "none");
         if !head.fetch_site.is_none_or(is_near) {
-            return Err((Status::Forbidden, "a page of another site asks"));
+            return Err((Status::Forbidden, "requests from pages of other sites are refused"));
         }
         match &self.token {
             Some(token) if !head.authorization.is_some_and(|shown| token.is_shown_by(shown)) => {
                 Err((
                     Status::Unauthorized,
-                    "the token is missing or wrong: it is behind `#` in the page's address",
+                    "the token is missing or wrong: it follows `#` in the page's address",
                 ))
             }
-            None if head.method == Method::Post => {
-                Err((Status::Forbidden, "this changes the pool, and needs a server with a token"))
-            }
+            None if head.method == Method::Post => Err((
+                Status::Forbidden,
+                "this request changes the pool, so it needs a server with a token",
+            )),
             _ => Ok(()),
         }
     }
 
-    /// Whether `host` cannot be the name of another site: it is an address, or a name of ours. The
-    /// port does not matter: a tunnel may change it, and the origin has to have the same one.
+    /// Whether `host` cannot be the name of another site: it is an address, or one of our names.
+    /// The port does not matter here: a tunnel may change it, and the origin must have the same
+    /// port.
     fn is_own_host(&self, host: &str) -> bool {
         let Some(name) = without_port(host) else { return false };
         if name.eq_ignore_ascii_case("localhost") {
@@ -90,7 +102,7 @@ impl Guard {
     }
 }
 
-/// `name` of `name` and `name:80`; `None` if it is neither.
+/// Returns `name` for `name` and for `name:80`; `None` for anything else.
 fn without_port(host: &str) -> Option<&str> {
     let end = match host.strip_prefix('[') {
         Some(inner) => inner.find(']')? + 2,

@@ -1,7 +1,7 @@
-//! The head of an HTTP request: the one thing that strangers can make the server parse.
+//! The head of an HTTP request: the only untrusted input that the server parses.
 //!
-//! The parser takes what a browser, `curl` and Prometheus send, and refuses everything else. It
-//! decodes no path: a path is compared with those that exist, byte by byte.
+//! The parser accepts the requests of browsers, `curl` and Prometheus, and refuses everything else.
+//! It does not decode paths: it compares them byte by byte with the paths that exist.
 
 use crate::response::Status;
 
@@ -10,7 +10,7 @@ pub const HEAD_MAX: usize = 8 * 1024;
 /// How many lines a head may have.
 const LINES_MAX: usize = 64;
 
-/// What a request asks for.
+/// The method of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Method {
     /// Reads.
@@ -21,26 +21,26 @@ pub enum Method {
     Other,
 }
 
-/// A request without its body, of which there is none.
+/// A request. It has no body.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Head<'a> {
     /// Its first word.
     pub method: Method,
-    /// What comes before `?`.
+    /// The part before `?`.
     pub path: &'a str,
-    /// What comes behind `?`.
+    /// The part after `?`.
     pub query: &'a str,
-    /// Where the client thinks that it is.
+    /// The field `Host`: the server that the client wants to reach.
     pub host: Option<&'a str>,
-    /// Which page asks.
+    /// The field `Origin`: the page that sends the request.
     pub origin: Option<&'a str>,
-    /// Whether the browser says that the page comes from here.
+    /// The field `Sec-Fetch-Site`: how the page relates to this server, according to the browser.
     pub fetch_site: Option<&'a str>,
-    /// Why the browser asks: `navigate` if a person follows a link.
+    /// The field `Sec-Fetch-Mode`: `navigate` if a person follows a link.
     pub fetch_mode: Option<&'a str>,
-    /// The token, with the word before it.
+    /// The field `Authorization`: the scheme and the token.
     pub authorization: Option<&'a str>,
-    /// Which formats the client reads.
+    /// The field `Accept`: the formats that the client reads.
     pub accept: Option<&'a str>,
 }
 
@@ -48,7 +48,7 @@ impl<'a> Head<'a> {
     /// Parses a head without the empty line at its end.
     ///
     /// # Errors
-    /// If it is not one, or announces a body.
+    /// If it is not a valid head, or announces a body.
     pub fn parse(bytes: &'a [u8]) -> Result<Head<'a>, Status> {
         let text = std::str::from_utf8(bytes).map_err(|_| Status::BadRequest)?;
         let mut lines = text.split("\r\n");
@@ -71,7 +71,7 @@ impl<'a> Head<'a> {
             if number == LINES_MAX {
                 return Err(Status::HeadTooLarge);
             }
-            // A field that appears twice may mean one thing to us and another to a proxy.
+            // If a field appears twice, this server and a proxy might use different values.
             let slot = match name.to_ascii_lowercase().as_str() {
                 "host" => &mut head.host,
                 "origin" => &mut head.origin,
@@ -144,7 +144,7 @@ fn field(line: &str) -> Result<(&str, &str), Status> {
         && name
             .bytes()
             .all(|byte| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte));
-    // A lone line end would begin a new line for a more generous reader.
+    // A lenient reader would treat a lone line end as the start of a new line.
     let is_value = value.chars().all(|character| character == '\t' || !character.is_control());
     if is_name && is_value {
         Ok((name, value.trim_matches([' ', '\t'])))
@@ -182,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_browser_sends_is_understood() {
+    fn requests_of_a_browser_are_understood() {
         let text = "GET /api/v1/tasks?pool=a%20b&limit=5 HTTP/1.1\r\nHost: localhost:1\r\n\
                     Origin: http://localhost:1\r\nAccept: */*\r\naccept: x\r\nSec-Fetch-Site:same-origin\r\n\
                     Authorization: Bearer abc\t\r\nContent-Length: 0\r\nX-Other: \u{e9}";
@@ -203,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_ambiguous_is_refused() {
+    fn ambiguous_requests_are_refused() {
         for head in [
             "",
             "GET",
@@ -243,7 +243,7 @@ mod tests {
         }
     }
 
-    /// A generator of numbers whose seed is in the test, so that a failure can be repeated.
+    /// A generator of random numbers with a fixed seed, so that a failure can be repeated.
     struct Numbers(u64);
 
     impl Numbers {
@@ -257,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn no_bytes_make_the_parser_panic_and_what_it_accepts_is_clean() {
+    fn no_input_makes_the_parser_panic_and_accepted_heads_are_clean() {
         let good =
             b"GET /api/v1/tasks?pool=a%20b HTTP/1.1\r\nHost: localhost:1\r\nOrigin: http://a\r\n\
                      Accept: */*\r\nContent-Length: 0";
@@ -269,7 +269,7 @@ mod tests {
             match round % 4 {
                 // Noise.
                 0 => bytes = (0..numbers.below(200)).map(|_| numbers.below(256) as u8).collect(),
-                // Noise of bytes that mean something.
+                // Noise made of meaningful bytes.
                 1 => {
                     let length = numbers.below(80);
                     bytes = (0..length).map(|_| spice[numbers.below(spice.len())]).collect();

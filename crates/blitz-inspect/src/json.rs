@@ -1,4 +1,4 @@
-//! The little JSON that the server writes itself.
+//! Writes the parts of an answer's JSON that this crate composes itself.
 
 use std::fmt::Write;
 
@@ -14,7 +14,7 @@ pub fn string(text: &str) -> String {
     for character in text.chars() {
         match character {
             '"' | '\\' => quoted.extend(['\\', character]),
-            // The line ends of JavaScript that `is_control` does not know.
+            // Line ends of JavaScript that `is_control` does not include.
             '\u{2028}' | '\u{2029}' => escape(&mut quoted, character),
             control if control.is_control() => escape(&mut quoted, control),
             other => quoted.push(other),
@@ -29,7 +29,7 @@ fn escape(quoted: &mut String, character: char) {
     let _ = write!(quoted, "\\u{:04x}", character as u32);
 }
 
-/// Writes a list of JSON of what is JSON already.
+/// Writes a JSON list of items that are JSON already.
 pub(crate) fn list(items: impl IntoIterator<Item = String>) -> String {
     format!("[{}]", items.into_iter().collect::<Vec<_>>().join(","))
 }
@@ -39,7 +39,7 @@ mod tests {
     use super::{list, string};
 
     #[test]
-    fn what_could_end_a_string_or_a_line_is_escaped() {
+    fn characters_that_could_end_a_string_or_a_line_are_escaped() {
         assert_eq!(string("\\\"\u{1}\u{2028}\u{7f}é<"), "\"\\\\\\\"\\u0001\\u2028\\u007fé<\"");
     }
 

@@ -1,4 +1,4 @@
-//! The server of the process: one, for all pools.
+//! The server of the process, which all pools share.
 
 use crate::pools::{Pools, Source};
 use crate::server::{Limits, Page, Server};
@@ -8,7 +8,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-/// All that listens in this process.
+/// The listeners of this process.
 #[derive(Default)]
 struct Listening {
     pages: Vec<Page>,
@@ -31,37 +31,40 @@ fn process() -> &'static Process {
     })
 }
 
-/// Shows a pool on the page of this process, which is started if it is not there yet.
+/// Shows a pool on the page of this process. Starts the page if it does not exist yet.
 ///
-/// The page stays until the process ends. Settings with the same address mean the same page; a
-/// token is then the first one's.
+/// The page stays until the process ends. Settings with the same address mean the same page. A pool
+/// with a token is shown only on pages that ask for this token, whatever other pools want. A pool
+/// without one is shown on all pages.
 ///
 /// # Errors
-/// If the page cannot be served at the address. The pool is shown to tools nevertheless.
+/// If the page cannot be served at the address, or is served there without the token of the
+/// settings. The pool is shown to tools nevertheless.
 pub fn show(settings: &Inspect, name: &str, source: Arc<dyn Source>) -> io::Result<Option<Page>> {
     let process = process();
     let address = settings.socket_addr()?;
-    process.pools.add(settings.name.as_deref().unwrap_or(name), source);
+    let name = settings.name.as_deref().unwrap_or(name);
+    process.pools.add_for(settings.token.clone(), name, source);
     let mut listening = process.listening.lock().unwrap_or_else(PoisonError::into_inner);
     if !listening.tried_socket {
         listening.tried_socket = true;
         listening.socket = match (socket::listen(&process.server), address) {
             (Ok(path), _) => Some(path),
             (Err(error), None) => return Err(error),
-            // The page does not need it.
+            // The page does not need the socket.
             (Err(_), Some(_)) => None,
         };
     }
     let Some(asked) = address else { return Ok(None) };
     if let Some(page) = listening.pages.iter().find(|page| page.asked == asked) {
-        return Ok(Some(page.clone()));
+        return page.clone().admitted(settings).map(Some);
     }
     let page = process.server.open(settings)?;
     listening.pages.push(page.clone());
     Ok(Some(page))
 }
 
-/// Returns where the pages of this process are: none, unless a pool asked for one.
+/// Returns the pages of this process; the list is empty unless a pool asked for one.
 #[must_use]
 pub fn pages() -> Vec<Page> {
     process().listening.lock().unwrap_or_else(PoisonError::into_inner).pages.clone()

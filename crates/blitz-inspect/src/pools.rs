@@ -1,12 +1,13 @@
 //! The pools that are shown, by name.
 
+use crate::token::Token;
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// What a pool says about itself. Each answer is read while the pool works, or hangs: nothing here
-/// may wait for a worker.
+/// The data of a pool. Each method is called while the pool works, or hangs, so it must not wait
+/// for a worker.
 ///
-/// Texts of JSON are the fields of an object, without its braces; the server adds its own.
+/// JSON texts are the fields of an object, without its braces; the server adds more fields.
 pub trait Source: Send + Sync {
     /// Whether the pool has ended.
     fn is_over(&self) -> bool;
@@ -50,29 +51,60 @@ pub enum MetricsFormat {
 
 /// The pools that a server shows. Clones share them.
 #[derive(Clone, Default)]
-pub struct Pools(Arc<Mutex<Vec<Shown>>>);
+pub struct Pools {
+    shown: Arc<Mutex<Vec<Shown>>>,
+    viewer: Viewer,
+}
 
 #[derive(Clone)]
 struct Shown {
     name: Arc<str>,
     source: Arc<dyn Source>,
+    /// Clients have to show it to see the pool.
+    token: Option<Token>,
+}
+
+/// Which clients see the pools.
+#[derive(Clone, Default, PartialEq, Eq)]
+enum Viewer {
+    /// The user's own tools, or the program itself: they see each pool.
+    #[default]
+    Own,
+    /// Clients of a page. They have shown this token, if there is one.
+    Page(Option<Token>),
 }
 
 impl Pools {
     /// Shows a pool under `name`, or `name-2` and so on if another pool has the name. Returns the
     /// name.
     pub fn add(&self, name: &str, source: Arc<dyn Source>) -> Arc<str> {
-        drop(self.alive());
+        self.add_for(None, name, source)
+    }
+
+    /// As `add`. If there is a token, only clients that have shown it and the user's tools see the
+    /// pool.
+    pub(crate) fn add_for(
+        &self,
+        token: Option<Token>,
+        name: &str,
+        source: Arc<dyn Source>,
+    ) -> Arc<str> {
+        self.forget_ended();
         let mut pools = self.lock();
         let is_free = |name: &str| pools.iter().all(|shown| &*shown.name != name);
         let mut numbered = (2..).map(|number| format!("{name}-{number}"));
         let free = if is_free(name) { None } else { numbered.find(|name| is_free(name)) };
         let name: Arc<str> = free.as_deref().unwrap_or(name).into();
-        pools.push(Shown { name: name.clone(), source });
+        pools.push(Shown { name: name.clone(), source, token });
         name
     }
 
-    /// The names of those that have not ended, the oldest first.
+    /// Returns the same pools, for clients of a page. They have shown its token, if there is one.
+    pub(crate) fn for_page(&self, token: Option<Token>) -> Pools {
+        Pools { shown: self.shown.clone(), viewer: Viewer::Page(token) }
+    }
+
+    /// The names of the pools that have not ended, the oldest first.
     pub(crate) fn names(&self) -> Vec<Arc<str>> {
         self.alive().into_iter().map(|shown| shown.name).collect()
     }
@@ -84,8 +116,17 @@ impl Pools {
         found.map(|shown| (shown.name, shown.source))
     }
 
-    /// All that have not ended. Those that have are forgotten.
+    /// Returns the pools that the viewer may see and that have not ended.
     fn alive(&self) -> Vec<Shown> {
+        let is_seen = |shown: &Shown| match &self.viewer {
+            Viewer::Own => true,
+            Viewer::Page(token) => shown.token.is_none() || shown.token == *token,
+        };
+        self.forget_ended().into_iter().filter(is_seen).collect()
+    }
+
+    /// Returns all pools that have not ended, and forgets the others.
+    fn forget_ended(&self) -> Vec<Shown> {
         // Not under the lock: a source may drop the last reference to its pool, which drops
         // closures of the user.
         let shown = self.lock().clone();
@@ -100,7 +141,7 @@ impl Pools {
     }
 
     fn lock(&self) -> std::sync::MutexGuard<'_, Vec<Shown>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.shown.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -1,4 +1,4 @@
-//! What there is to ask for.
+//! Finds the answer to a request by its path.
 
 use crate::exposition;
 use crate::gate::Gate;
@@ -14,14 +14,14 @@ const PAGE: &str = include_str!("assets/index.html");
 const SCRIPT: &str = include_str!("assets/app.js");
 const STYLE: &str = include_str!("assets/app.css");
 
-/// How many tasks are listed if the client does not say.
+/// How many tasks are listed by default.
 const TASKS: usize = 1_000;
 /// How many tasks are listed at most.
 const TASKS_MAX: usize = 100_000;
 /// How far back a trace may be asked for, in seconds.
 const SECONDS_MAX: f64 = 3_600.0;
 
-/// What becomes of a request.
+/// How a request is answered.
 pub(crate) enum Answer {
     /// One answer.
     Once(Response),
@@ -29,7 +29,7 @@ pub(crate) enum Answer {
     Stream(Arc<str>),
 }
 
-/// Readings of pools, one at a time, however many ask.
+/// Reads pools for one request at a time.
 #[derive(Clone, Debug)]
 pub(crate) struct Snapshots {
     turn: Gate,
@@ -41,15 +41,15 @@ impl Snapshots {
         Snapshots { turn: Gate::new(1), patience }
     }
 
-    /// Calls `read` when it is its turn.
+    /// Waits for its turn, and calls `read`.
     fn take<R>(&self, read: impl FnOnce() -> R) -> Result<R, Response> {
         match self.turn.enter_within(self.patience) {
             Some(_turn) => Ok(read()),
-            None => Err(Response::refusal(Status::Busy, "other readings take long")),
+            None => Err(Response::refusal(Status::Busy, "other requests are reading the pool")),
         }
     }
 
-    /// What a stream says about a pool at one moment; `None` if it has ended.
+    /// The events of a pool at this moment, for a stream; `None` if it has ended.
     pub(crate) fn events(&self, pools: &Pools, name: &str) -> Option<String> {
         let (name, source) = pools.find(Some(name))?;
         let read = || {
@@ -61,7 +61,7 @@ impl Snapshots {
                 + &event("workers", source.workers())
                 + &event("stalls", source.stalls())
         };
-        // If it is busy, a comment keeps the stream alive.
+        // If other requests are reading the pool, a comment keeps the stream alive.
         Some(self.take(read).unwrap_or_else(|_| ": busy\n\n".to_owned()))
     }
 }
@@ -83,7 +83,7 @@ pub(crate) fn answer(
     }
 }
 
-/// The page and its files, which hold no data.
+/// Returns the page or one of its files. They hold no data.
 fn asset(head: &Head<'_>) -> Option<Response> {
     let (kind, text) = match head.path {
         "/" => ("text/html", PAGE),
@@ -153,7 +153,7 @@ fn data(
     Ok(Answer::Once(Response::json(object(pools, &name, &fields))))
 }
 
-/// The pool that is asked about.
+/// The pool that the request chooses.
 fn chosen(pools: &Pools, head: &Head<'_>) -> Result<(Arc<str>, Arc<dyn Source>), Response> {
     let name = parameter(head, "pool")?;
     pools.find(name.as_deref()).ok_or_else(|| {
@@ -208,7 +208,7 @@ fn seconds(head: &Head<'_>) -> Result<f64, Response> {
     Ok(number(head, "seconds", 5.0)?.min(SECONDS_MAX))
 }
 
-/// A number that is not negative.
+/// Parses a parameter that is a number, and not negative.
 fn number(head: &Head<'_>, name: &str, otherwise: f64) -> Result<f64, Response> {
     let Some(text) = parameter(head, name)? else { return Ok(otherwise) };
     match text.parse::<f64>() {

@@ -1,4 +1,4 @@
-//! Accepts clients and answers them, on threads of its own: a pool that hangs does not matter.
+//! Accepts clients and answers them, on threads of its own, so that it works even if a pool hangs.
 
 use crate::connection::{Connection, PATIENCE, Socket};
 use crate::gate::{Gate, Pass};
@@ -14,16 +14,16 @@ use std::net::{SocketAddr, TcpListener};
 use std::thread;
 use std::time::Duration;
 
-/// How much a server does at a time.
+/// The limits of a server.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
-    /// Clients of one listener at a time; others are told to come back.
+    /// Clients of one listener at a time; others are refused with "busy".
     pub connections: usize,
     /// Of these, how many may have a stream of events.
     pub streams: usize,
     /// How long a client may take to send its request, and to take each 64 KiB of the answer.
     pub patience: Duration,
-    /// How long it takes from one event of a stream to the next.
+    /// The time between two events of a stream.
     pub beat: Duration,
 }
 
@@ -33,7 +33,7 @@ impl Default for Limits {
     }
 }
 
-/// Where the pools of this process can be looked at.
+/// An address at which the pools of this process are shown.
 ///
 /// ```no_run
 /// for page in blitz_inspect::pages() {
@@ -42,15 +42,15 @@ impl Default for Limits {
 /// ```
 #[derive(Clone, Debug)]
 pub struct Page {
-    /// What was asked for, which may have port 0.
+    /// The requested address, which may have port 0.
     pub(crate) asked: SocketAddr,
     address: SocketAddr,
-    token: Option<Token>,
+    pub(crate) token: Option<Token>,
 }
 
 impl Page {
-    /// Returns the address for browsers, with the token, if there is one, behind `#`: browsers
-    /// do not send that part.
+    /// Returns the address for browsers, with the token, if there is one, after `#`: browsers do
+    /// not send that part to servers.
     #[must_use]
     pub fn url(&self) -> String {
         let address = self.address;
@@ -62,6 +62,23 @@ impl Page {
             Some(token) => format!("http://{address}/#token={}", token.reveal()),
             None => format!("http://{address}/"),
         }
+    }
+
+    /// Returns this page for another pool, whose `settings` name the same address.
+    ///
+    /// # Errors
+    /// If the pool wants a token that this page does not ask for.
+    pub(crate) fn admitted(self, settings: &Inspect) -> io::Result<Page> {
+        if settings.token.is_none() || settings.token == self.token {
+            return Ok(self);
+        }
+        let how = if self.token.is_some() { "with another" } else { "without a" };
+        let why = format!(
+            "the page at {} is served {how} token, for another pool: use the same token for both, \
+             or another address",
+            self.address
+        );
+        Err(io::Error::new(ErrorKind::AddrInUse, why))
     }
 
     /// Returns the address at which the server listens.
@@ -89,7 +106,7 @@ impl Server {
     /// Serves the page as `settings` say, until the process ends.
     ///
     /// # Errors
-    /// If there is no address, if it cannot be used, or if other machines can reach it and there is
+    /// If there is no address or it cannot be used, or if other machines can reach it and there is
     /// no token.
     pub fn open(&self, settings: &Inspect) -> io::Result<Page> {
         let Some(asked) = settings.socket_addr()? else {
@@ -100,7 +117,7 @@ impl Server {
         Ok(Page { asked, address, token })
     }
 
-    /// Listens at a TCP address until the process ends. `guard` is told which address it became.
+    /// Listens at a TCP address until the process ends. `guard` gets the actual address.
     fn listen(
         &self,
         address: SocketAddr,
@@ -121,7 +138,11 @@ impl Server {
         mut next: impl FnMut() -> io::Result<S> + Send + 'static,
         guard: Guard,
     ) -> io::Result<()> {
-        let server = self.clone();
+        let pools = match guard.is_tcp() {
+            true => self.pools.for_page(guard.token().cloned()),
+            false => self.pools.clone(),
+        };
+        let server = Server { pools, ..self.clone() };
         let (places, streams) =
             (Gate::new(self.limits.connections), Gate::new(self.limits.streams));
         let accepts = move || {
@@ -129,7 +150,7 @@ impl Server {
                 match next() {
                     Ok(socket) => server.admit(socket, &places, &streams, &guard),
                     Err(error) if error.kind() == ErrorKind::Interrupted => {}
-                    // No descriptor is left, for example: wait for one, and do not spin.
+                    // For example, no descriptor is left: wait instead of spinning.
                     Err(_) => thread::sleep(Duration::from_millis(100)),
                 }
             }
@@ -174,7 +195,7 @@ impl Server {
         }
     }
 
-    /// Writes what the pool does once per beat, until the client is gone or the pool has ended.
+    /// Writes the events of the pool once per beat, until the client is gone or the pool has ended.
     fn stream<S: Socket>(&self, mut connection: Connection<S>, pool: &str) {
         let mut written = connection.write(Response::events().head().as_bytes());
         while written.is_ok() {
@@ -188,7 +209,7 @@ impl Server {
     }
 }
 
-/// Says that all places are taken, in as much time as a full buffer takes.
+/// Answers that all places are taken, without waiting for the client.
 fn turn_away<S: Socket>(mut connection: Connection<S>) {
     let response = Response::refusal(Status::Busy, "too many clients");
     let text = response.head() + &String::from_utf8_lossy(response.body());
@@ -199,7 +220,7 @@ fn reason(status: Status) -> &'static str {
     match status {
         Status::Timeout => "the request took too long",
         Status::HeadTooLarge => "the head of the request is longer than 8 KiB",
-        Status::BodyTooLarge => "no request here has a body",
-        _ => "this is no request that is understood here",
+        Status::BodyTooLarge => "this server accepts no request with a body",
+        _ => "this request is not valid",
     }
 }

@@ -1,12 +1,12 @@
-//! Where the page is, and for whom.
+//! Settings of the page: its address, its token and its names.
 
 use crate::token::Token;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
-/// Where a page is served, and for whom.
+/// Settings of the page: its address, its token and its names.
 ///
-/// An address alone, such as `"127.0.0.1:6680"`, becomes one by `into`.
+/// An address alone, such as `"127.0.0.1:6680"`, converts to settings with `into`.
 ///
 /// ```
 /// use blitz_inspect::{Inspect, Token};
@@ -38,13 +38,13 @@ impl Inspect {
         Inspect::default()
     }
 
-    /// Asks for a token with each request for data.
+    /// Requires a token for each request for data.
     pub fn token(self, token: Token) -> Inspect {
         Inspect { token: Some(token), ..self }
     }
 
-    /// Serves the page under a host name, too. Names that are not listed are refused, because pages
-    /// of strangers could have their own names lead here.
+    /// Serves the page under a host name, too. Names that are not listed are refused, because
+    /// another site could make its own name resolve to this address.
     pub fn host(mut self, name: impl Into<String>) -> Inspect {
         self.hosts.push(name.into());
         self
@@ -64,7 +64,7 @@ impl Inspect {
     /// Checks the settings without serving anything.
     ///
     /// # Errors
-    /// If the address is none, or can be reached from elsewhere without a token.
+    /// If the address is not valid, or if other machines can reach it and there is no token.
     pub fn check(&self) -> io::Result<()> {
         self.socket_addr().map(drop)
     }
@@ -72,7 +72,7 @@ impl Inspect {
     /// The address of the page, if there is to be one.
     ///
     /// # Errors
-    /// If it is none, or can be reached from elsewhere without a token.
+    /// If it is not valid, or if other machines can reach it and there is no token.
     pub(crate) fn socket_addr(&self) -> io::Result<Option<SocketAddr>> {
         let Some(text) = &self.address else { return Ok(None) };
         let address = parse(text).ok_or_else(|| {
@@ -122,10 +122,11 @@ impl From<SocketAddr> for Inspect {
     }
 }
 
-/// What `BLITZ_INSPECT` and `BLITZ_INSPECT_TOKEN` ask for, if the first is set.
+/// Reads the settings from `BLITZ_INSPECT` and `BLITZ_INSPECT_TOKEN`, if the first is set.
 ///
 /// # Errors
-/// If a value cannot be used; the error quotes that of the address.
+/// If a value cannot be used. The error names the variable, and quotes the address but not the
+/// token.
 pub fn from_env() -> io::Result<Option<Inspect>> {
     let variable = |name: &str| match std::env::var(name) {
         Ok(value) => Ok(Some(value).filter(|value| !value.is_empty())),
@@ -133,18 +134,21 @@ pub fn from_env() -> io::Result<Option<Inspect>> {
         Err(error) => Err(io::Error::new(io::ErrorKind::InvalidInput, format!("{name}: {error}"))),
     };
     let Some(address) = variable("BLITZ_INSPECT")? else { return Ok(None) };
-    let settings = of_variables(&address, variable("BLITZ_INSPECT_TOKEN")?.as_deref())?;
-    settings.socket_addr()?;
-    Ok(Some(settings))
+    of_variables(&address, variable("BLITZ_INSPECT_TOKEN")?.as_deref()).map(Some)
 }
 
 fn of_variables(address: &str, token: Option<&str>) -> io::Result<Inspect> {
-    let settings = Inspect::at(address);
-    Ok(match token {
-        None => settings,
-        Some("random") => settings.token(Token::random()?),
-        Some(token) => settings.token(Token::new(token)?),
-    })
+    let named = |name: &'static str| {
+        move |error: io::Error| io::Error::new(error.kind(), format!("{name}: {error}"))
+    };
+    let token = match token {
+        None => None,
+        Some("random") => Some(Token::of_process()?),
+        Some(token) => Some(Token::new(token).map_err(named("BLITZ_INSPECT_TOKEN"))?),
+    };
+    let settings = Inspect { token, ..Inspect::at(address) };
+    settings.check().map_err(named("BLITZ_INSPECT"))?;
+    Ok(settings)
 }
 
 #[cfg(test)]
@@ -178,9 +182,13 @@ mod tests {
     #[test]
     fn variables_are_read_as_settings_are() {
         assert_eq!(of_variables("80", None).unwrap(), Inspect::at("80"));
-        assert!(of_variables("80", Some("short")).is_err());
+        let why = |address, token| of_variables(address, token).unwrap_err().to_string();
+        assert!(why("80", Some("short")).starts_with("BLITZ_INSPECT_TOKEN: a token has at least"));
+        assert!(why("nonsense", None).starts_with("BLITZ_INSPECT: \"nonsense\" is no address"));
         let random = of_variables("80", Some("random")).unwrap();
-        assert_eq!(random.token.unwrap().reveal().len(), 32);
+        assert_eq!(random.token.as_ref().unwrap().reveal().len(), 32);
+        let again = of_variables("80", Some("random")).unwrap();
+        assert_eq!(again, random, "all pools of a process are on one page");
         let error = Inspect::from("nonsense".to_owned()).socket_addr().unwrap_err().to_string();
         assert!(error.contains("\"nonsense\" is no address"), "{error}");
     }

@@ -1,10 +1,11 @@
-//! The word that a client has to know.
+//! The secret that a client has to show.
 
 use std::fmt;
 use std::fs::File;
 use std::io::{self, Read};
+use std::sync::{Mutex, PoisonError};
 
-/// How many letters of a token hold 128 bits, if each is one of sixteen.
+/// The length of a token: 32 hexadecimal digits hold 128 bits.
 const LETTERS_MIN: usize = 32;
 const LETTERS_MAX: usize = 256;
 
@@ -34,7 +35,7 @@ impl Token {
             return Ok(Token(text));
         }
         let why = "a token has at least 32 letters, digits, `-` or `_`, 128 bits of them random: \
-                   take `openssl rand -hex 16`, or Token::random";
+                   take `openssl rand -hex 16`, or Token::random (as a variable: `random`)";
         Err(io::Error::new(io::ErrorKind::InvalidInput, why))
     }
 
@@ -52,13 +53,24 @@ impl Token {
         Ok(Token(bytes.iter().map(|byte| format!("{byte:02x}")).collect()))
     }
 
+    /// Returns a random token that is the same for all pools of the process.
+    pub(crate) fn of_process() -> io::Result<Token> {
+        static TOKEN: Mutex<Option<Token>> = Mutex::new(None);
+        let mut token = TOKEN.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(token) = &*token {
+            return Ok(token.clone());
+        }
+        Ok(token.insert(Token::random()?).clone())
+    }
+
     /// Returns the token itself, for the address of the page.
     #[must_use]
     pub fn reveal(&self) -> &str {
         &self.0
     }
 
-    /// Whether a field `Authorization` shows this token. How long it takes says nothing about it.
+    /// Whether a field `Authorization` shows this token. The time that it takes reveals nothing
+    /// about the token.
     pub(crate) fn is_shown_by(&self, authorization: &str) -> bool {
         let Some((scheme, shown)) = authorization.split_once(' ') else { return false };
         let (own, shown) = (self.0.as_bytes(), shown.as_bytes());
@@ -68,7 +80,7 @@ impl Token {
     }
 }
 
-// No log may show it by accident.
+// `Debug` does not show the token, so that no log reveals it.
 impl fmt::Debug for Token {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Token(..)")

@@ -1,4 +1,4 @@
-//! What a stranger may try at the address of the page.
+//! Attacks on the page from the network.
 
 use blitz_inspect::{
     Inspect, Limits, MetricsFormat, Page, Pools, Server, Source, Token, TraceFormat,
@@ -12,18 +12,18 @@ use std::time::Duration;
 
 const TOKEN: &str = "0123456789abcdef0123456789abcdef";
 
-/// A pool that counts how many read it at a time.
+/// A pool that counts how many requests read it at a time.
 #[derive(Default)]
 struct Counted {
     now: AtomicUsize,
     most: AtomicUsize,
     reads: AtomicUsize,
     is_over: AtomicBool,
-    /// What the pool drops at its end.
+    /// A value that the pool drops at its end.
     kept: Mutex<Option<Kept>>,
 }
 
-/// Looks for pools when it is dropped.
+/// Lists the pools when it is dropped.
 struct Kept {
     pools: Pools,
     seen: Arc<Mutex<String>>,
@@ -92,7 +92,7 @@ struct Bed {
     address: SocketAddr,
 }
 
-/// A server of its own, with these settings and limits.
+/// Starts a server for one test, with these settings and limits.
 fn bed_with(settings: Inspect, limits: Limits) -> Bed {
     let (pools, pool) = (Pools::default(), Arc::new(Counted::default()));
     pools.add("api", pool.clone());
@@ -181,7 +181,7 @@ fn strange_requests_are_refused() {
                 "GET /api/v1/summary HTTP/1.1\r\nHost: localhost\r\nOrigin: http://evil.example\r\n\r\n",
                 "GET /api/v1/summary HTTP/1.1\r\nHost: localhost\r\nOrigin: null\r\n\r\n",
                 "GET /metrics HTTP/1.1\r\nHost: localhost\r\nSec-Fetch-Site: cross-site\r\n\r\n",
-                // It changes something, and there is no token.
+                // A probe changes something, and there is no token.
                 "POST /api/v1/probe HTTP/1.1\r\nHost: localhost\r\n\r\n",
             ],
         ),
@@ -226,7 +226,7 @@ fn strange_requests_are_refused() {
 }
 
 #[test]
-fn a_refused_method_is_told_the_one_that_is_allowed() {
+fn a_refused_method_gets_the_allowed_one_as_an_answer() {
     let bed = bed();
     assert!(bed.get("/api/v1/probe").contains("\r\nAllow: POST\r\n"));
     let answer = bed.send(b"POST /api/v1/tasks HTTP/1.1\r\nHost: localhost\r\n\r\n");
@@ -238,7 +238,7 @@ fn a_head_of_a_mebibyte_is_cut_off() {
     let bed = bed();
     let mut head = b"GET / HTTP/1.1\r\nHost: localhost\r\nX: ".to_vec();
     head.resize(1 << 20, b'a');
-    // The answer may be lost, since the client goes on to send; the page may not.
+    // The answer may be lost, since the client keeps sending. The page has to survive.
     let answer = bed.send(&head);
     assert!(matches!(status(&answer), "431" | "none"), "{answer}");
     head.truncate(9 * 1024);
@@ -247,7 +247,7 @@ fn a_head_of_a_mebibyte_is_cut_off() {
 }
 
 #[test]
-fn slow_clients_are_dropped_and_take_places_from_nobody_for_long() {
+fn slow_clients_are_dropped_and_give_their_places_back() {
     let limits =
         Limits { connections: 3, patience: Duration::from_millis(200), ..Limits::default() };
     let bed = bed_with(Inspect::at("127.0.0.1:0"), limits);
@@ -267,7 +267,7 @@ fn slow_clients_are_dropped_and_take_places_from_nobody_for_long() {
 }
 
 #[test]
-fn one_client_too_many_is_told_to_come_back() {
+fn one_client_too_many_is_refused() {
     let limits = Limits { connections: 2, patience: Duration::from_secs(600), ..Limits::default() };
     let bed = bed_with(Inspect::at("127.0.0.1:0"), limits);
     let held: Vec<_> = (0..2).map(|_| TcpStream::connect(bed.address).unwrap()).collect();
@@ -360,7 +360,7 @@ fn nothing_listens_unless_it_is_asked_to() {
 }
 
 #[test]
-fn a_pool_that_ends_may_drop_what_looks_for_pools() {
+fn a_pool_that_ends_may_drop_a_value_that_lists_pools() {
     let (pools, pool) = (Pools::default(), Arc::new(Counted::default()));
     pools.add("api", pool.clone());
     let seen = Arc::default();

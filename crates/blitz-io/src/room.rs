@@ -10,7 +10,7 @@ use std::io::{self, ErrorKind, Write};
 /// Writes all of `bytes`, even to a non-blocking file.
 ///
 /// # Blocking
-/// For as long as the file has no room.
+/// Blocks as long as the file has no room.
 ///
 /// # Errors
 /// If the system reports an error.
@@ -44,7 +44,7 @@ mod tests {
     use std::os::unix::net::UnixStream;
 
     #[test]
-    fn all_is_written_where_a_write_would_block() {
+    fn all_bytes_are_written_even_if_a_write_would_block() {
         let (one, mut other) = UnixStream::pair().unwrap();
         one.set_nonblocking(true).unwrap();
         let file = File::from(OwnedFd::from(one));

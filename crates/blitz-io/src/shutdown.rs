@@ -49,7 +49,7 @@ pub struct Shutdown {
 
 #[derive(Default)]
 struct State {
-    /// Set once, under the lock of `tracked`: a task that registers a waker has seen it, or is
+    /// Set once, under the lock of `tracked`: a task that registers a waker either sees it, or is
     /// woken.
     draining: OnceLock<()>,
     expired: OnceLock<()>,
@@ -58,11 +58,11 @@ struct State {
     news: Notify,
 }
 
-/// Running work that is not described yet, and since when it runs.
+/// The description of running work, not formatted yet, and its start.
 type Undescribed = (Arc<dyn Debug + Send + Sync>, Instant);
 
 struct Tracked {
-    /// Shared, so that it describes itself when no lock is held.
+    /// Shared, so that it can be formatted without the lock.
     what: Arc<dyn Debug + Send + Sync>,
     since: Instant,
     /// The task to wake when draining begins.
@@ -142,7 +142,7 @@ impl Shutdown {
         Running { place: Arc::new(place), registered: None }
     }
 
-    /// How much tracked work is running.
+    /// Returns how many pieces of tracked work are running.
     #[must_use]
     pub fn running(&self) -> usize {
         self.state.tracked().len()
@@ -157,8 +157,8 @@ impl Shutdown {
     /// Drains, waits for at most `patience`, and reports what is left.
     ///
     /// It calls [`start`](Self::start) and waits until nothing is running any more. Servers then
-    /// drop the connections that are left, except upgraded ones. Their handlers own those, and may
-    /// wait for [`expired`](Self::expired).
+    /// drop the connections that are left, except upgraded ones. The handlers of upgraded
+    /// connections own them, and may wait for [`expired`](Self::expired).
     pub async fn finish(&self, patience: Duration) -> Report {
         self.start();
         match time::timeout(patience, self.drained()).await {
@@ -167,8 +167,8 @@ impl Shutdown {
                 let running = self.state.running();
                 let _ = self.state.expired.set(());
                 self.state.news.notify_waiters();
-                // Descriptions are user code, which may panic or block, so call it after the
-                // connections were notified.
+                // Descriptions are user code, which may panic or block. So they are formatted after
+                // the connections were notified.
                 Report::of(running)
             }
         }
@@ -224,10 +224,10 @@ impl State {
 ///
 /// See [`Shutdown::track`].
 #[derive(Debug)]
-#[must_use = "what is dropped is not running"]
+#[must_use = "the work counts as over when this is dropped"]
 pub struct Running {
     place: Arc<Place>,
-    /// The waker that the coordinator has, to compare without its lock.
+    /// A clone of the waker that the coordinator has: comparing with it needs no lock.
     registered: Option<Waker>,
 }
 
@@ -331,7 +331,7 @@ pub struct Report {
 pub struct Left {
     /// Its description: for a connection, its peer.
     pub what: String,
-    /// Since when it had been running.
+    /// When it began.
     pub since: Instant,
 }
 
@@ -373,7 +373,7 @@ mod tests {
     const FOREVER: Duration = Duration::from_secs(3_600);
 
     #[test]
-    fn whoever_runs_is_told_once_and_waited_for() {
+    fn running_work_is_notified_once_and_waited_for() {
         block_on(async {
             let shutdown = Shutdown::new();
             let tasks: Vec<_> = (0..20)
@@ -381,7 +381,7 @@ mod tests {
                     let mut running = shutdown.track(n);
                     spawn(async move {
                         running.draining().await;
-                        // Ready again, for ever.
+                        // From now on it is always ready.
                         running.draining().await;
                     })
                 })
@@ -399,7 +399,7 @@ mod tests {
     }
 
     #[test]
-    fn who_comes_late_is_told_at_once() {
+    fn work_that_is_tracked_late_is_notified_at_once() {
         block_on(async {
             let shutdown = Shutdown::new();
             shutdown.start();
@@ -417,7 +417,7 @@ mod tests {
             let gone = shutdown.track("gone");
             let _old = shutdown.track("old");
             drop(gone);
-            // Takes the place in the table that has become free, before the older one.
+            // Takes the free place in the table, before the place of `_old`.
             let _young = shutdown.track("young");
             let watch = spawn({
                 let shutdown = shutdown.clone();
@@ -433,7 +433,7 @@ mod tests {
     }
 
     #[test]
-    fn a_description_that_panics_keeps_none_from_hearing_that_patience_is_over() {
+    fn a_description_that_panics_does_not_keep_others_from_being_notified() {
         struct Bomb;
         impl Debug for Bomb {
             fn fmt(&self, _: &mut fmt::Formatter<'_>) -> fmt::Result {

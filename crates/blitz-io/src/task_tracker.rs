@@ -15,7 +15,7 @@ use std::task::{Context, Poll};
 ///
 /// Unlike a [`JoinSet`](blitz_core::JoinSet) it keeps no results: a task that ends leaves nothing
 /// behind. A task counts until its future is dropped. All clones are the same tracker.
-/// [`wait`](TaskTracker::wait) is over when the tracker is closed and counts no task.
+/// [`wait`](TaskTracker::wait) returns when the tracker is closed and counts no task.
 /// [`Shutdown`](crate::shutdown::Shutdown) also reports which work is left.
 ///
 /// ```
@@ -59,8 +59,8 @@ impl Tracked {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Changes the state, and notifies waiting tasks if it is over now and was not before. Returns
-    /// the old state.
+    /// Changes the state. Notifies waiting tasks if the tracker is closed and empty now, and was
+    /// not before. Returns the old state.
     fn change(&self, change: impl FnOnce(&mut State)) -> State {
         let mut state = self.lock();
         let before = *state;
@@ -80,7 +80,7 @@ pub struct TaskTrackerToken {
 }
 
 impl TaskTrackerToken {
-    /// The tracker that counts it.
+    /// Returns the tracker that counts this token.
     #[must_use]
     pub fn task_tracker(&self) -> &TaskTracker {
         &self.tracker
@@ -119,7 +119,7 @@ impl<F: Future> Future for TrackedFuture<F> {
 }
 
 impl TaskTracker {
-    /// A tracker that is open and counts nothing.
+    /// Creates a tracker that is open and counts nothing.
     #[must_use]
     pub fn new() -> TaskTracker {
         TaskTracker::default()
@@ -128,7 +128,7 @@ impl TaskTracker {
     /// Waits until the tracker is closed and counts no task. It is enough that this holds for a
     /// moment during the wait.
     pub async fn wait(&self) {
-        // Created before the look, so that it misses no notification.
+        // Created before the check, so that it misses no notification.
         let over = self.tracked.over.notified();
         if !self.tracked.lock().is_over() {
             over.await;
@@ -159,13 +159,13 @@ impl TaskTracker {
         self.tracked.lock().closed
     }
 
-    /// How many tasks it counts.
+    /// Returns how many tasks the tracker counts.
     #[must_use]
     pub fn len(&self) -> usize {
         self.tracked.lock().count
     }
 
-    /// Whether it counts no task.
+    /// Whether the tracker counts no task.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
@@ -194,7 +194,7 @@ impl TaskTracker {
     /// [`spawn_local`](blitz_core::spawn_local).
     ///
     /// # Panics
-    /// Outside of every [`LocalSet`].
+    /// If the thread is outside every [`LocalSet`].
     #[track_caller]
     pub fn spawn_local<F>(&self, task: F) -> JoinHandle<F::Output>
     where
@@ -213,7 +213,7 @@ impl TaskTracker {
         local.spawn_local(self.track_future(task))
     }
 
-    /// Starts a closure that is counted, and blocks: see
+    /// Starts a blocking closure that is counted: see
     /// [`spawn_blocking`](blitz_core::spawn_blocking).
     #[track_caller]
     pub fn spawn_blocking<F, T>(&self, task: F) -> JoinHandle<T>
@@ -233,7 +233,7 @@ impl TaskTracker {
         handle.spawn_blocking(self.track(task))
     }
 
-    /// Starts a job that is counted, and computes: see [`spawn_cpu`](blitz_core::spawn_cpu).
+    /// Starts a job that is counted: see [`spawn_cpu`](blitz_core::spawn_cpu).
     ///
     /// ```
     /// # blitz::block_on(async {
@@ -252,7 +252,7 @@ impl TaskTracker {
         blitz_core::spawn_cpu(self.track(job))
     }
 
-    /// The closure, counted until it has returned or is dropped.
+    /// Wraps a closure, which counts until it has returned or is dropped.
     fn track<F, T>(&self, f: F) -> impl FnOnce() -> T + Send + 'static + use<F, T>
     where
         F: FnOnce() -> T + Send + 'static,
@@ -279,8 +279,8 @@ impl TaskTracker {
         TrackedFuture { future, token: self.token() }
     }
 
-    /// Counts as a task until the token is dropped.
-    #[must_use = "it is not counted once the token is dropped"]
+    /// Returns a token that counts as a task until it is dropped.
+    #[must_use = "a token no longer counts once it is dropped"]
     pub fn token(&self) -> TaskTrackerToken {
         self.tracked.change(|state| state.count += 1);
         TaskTrackerToken { tracker: self.clone() }

@@ -1,4 +1,4 @@
-//! The same operations with each of the system's interfaces that there are here.
+//! The same operations on each backend that this system supports.
 
 use blitz_core::{BuildError, Handle, Pool};
 use blitz_io::net::{TcpListener, TcpStream, UnixStream};
@@ -19,7 +19,8 @@ fn driver(handle: &Handle) -> std::sync::Arc<IoDriver> {
 fn pools() -> impl Iterator<Item = (Pool, Backend)> {
     [Backend::Auto, Backend::Readiness, Backend::IoUring].into_iter().flat_map(|backend| {
         [1, 2, 8].into_iter().filter_map(move |workers| {
-            // What the system forbids is no failure, and `what_was_chosen_is_said` says so.
+            // A backend that the system forbids is not a failure; `the_chosen_backend_is_reported`
+            // reports it.
             Some((pool(workers, backend).ok()?, backend))
         })
     })
@@ -47,7 +48,7 @@ async fn receive_all(stream: &TcpStream, wanted: usize) -> io::Result<Vec<u8>> {
 }
 
 #[test]
-fn what_was_chosen_is_said() {
+fn the_chosen_backend_is_reported() {
     let chosen = |pool: Pool| BackendChoice::of(&pool).unwrap();
     let readiness = chosen(pool(1, Backend::Readiness).unwrap());
     assert_eq!((readiness.backend, readiness.reason.as_deref()), (Backend::Readiness, None));
@@ -208,7 +209,7 @@ fn several_tasks_may_accept() {
 }
 
 #[test]
-fn the_end_of_the_pool_ends_what_waits() {
+fn waits_end_when_the_pool_ends() {
     for (pool, _) in pools() {
         let (here, there) = {
             let _entered = pool.enter();
@@ -216,7 +217,7 @@ fn the_end_of_the_pool_ends_what_waits() {
         };
         let (begun, begins) = std::sync::mpsc::channel();
         let handle = pool.handle();
-        // Waits outside of the pool for an event that the pool's driver would have reported.
+        // Waits outside the pool for an event that the pool's driver would have reported.
         let waiting = std::thread::spawn(move || {
             handle.block_on(async {
                 let mut read = Box::pin(there.recv_owned(vec![0; 64]));

@@ -30,7 +30,7 @@ fn what_is_written_is_read() {
 }
 
 #[test]
-fn halves_have_them_too() {
+fn halves_have_the_traits_too() {
     blitz::block_on(async {
         let (here, mut there) = UnixStream::pair().unwrap();
         let (read, write) = here.into_split();

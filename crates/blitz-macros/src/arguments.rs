@@ -1,13 +1,16 @@
-//! What stands in the attribute's parentheses.
+//! Parses the arguments of the attributes.
 
 use crate::tokens::{at, group, is_mark, parse};
 use crate::{Error, Kind};
 use proc_macro::{Delimiter, Span, TokenStream, TokenTree};
 
-/// How each scheduler is called in an attribute, and by its variant of `Scheduler`.
+/// The name of each scheduler in an attribute, and its variant of `Scheduler`.
 const SCHEDULERS: &[(&str, &str)] = &[("stealing", "Stealing"), ("signal", "Signal")];
 
-/// What may stand in the parentheses.
+/// Tokio's kinds of runtimes, and whether the calling thread is the only worker of one.
+const FLAVORS: &[(&str, bool)] = &[("multi_thread", false), ("current_thread", true)];
+
+/// The known arguments, for messages.
 const KNOWN: &str =
     "`workers = N`, `scheduler = \"signal\"`, `start_paused = true`, `tokio`, `crate = path`";
 
@@ -15,6 +18,8 @@ const KNOWN: &str =
 #[derive(Default)]
 pub struct Arguments {
     workers: Option<TokenStream>,
+    /// Whether the calling thread is to be the only worker.
+    current_thread: Option<bool>,
     scheduler: Option<Choice>,
     start_paused: Option<TokenStream>,
     tokio: Option<TokenStream>,
@@ -23,9 +28,9 @@ pub struct Arguments {
 
 /// A scheduler.
 enum Choice {
-    /// A variant's name, and where it was asked for.
+    /// The name of a variant, and its place in the attribute.
     Variant(&'static str, Span),
-    /// The path to one, as it was written.
+    /// A path to a variant, as it was written.
     Path(TokenStream),
 }
 
@@ -34,7 +39,7 @@ impl Arguments {
         let mut arguments = Arguments::default();
         let tokens: Vec<TokenTree> = tokens.into_iter().collect();
         for argument in tokens.split(|token| is_mark(Some(token), ',')) {
-            // Behind a last comma there is nothing.
+            // A trailing comma is allowed.
             if let Some((name, rest)) = argument.split_first() {
                 arguments.add(name, rest)?;
             }
@@ -45,7 +50,8 @@ impl Arguments {
     fn add(&mut self, name: &TokenTree, rest: &[TokenTree]) -> Result<(), Error> {
         let text = name.to_string();
         let given = match text.as_str() {
-            "workers" => self.workers.is_some(),
+            "workers" | "worker_threads" => self.workers.is_some(),
+            "flavor" => self.current_thread.is_some(),
             "scheduler" => self.scheduler.is_some(),
             "start_paused" => self.start_paused.is_some(),
             "tokio" => self.tokio.is_some(),
@@ -70,11 +76,19 @@ impl Arguments {
             }
         };
         match text.as_str() {
-            "workers" => self.workers = Some(number(value, "workers", "0 means one per core")?),
+            "workers" | "worker_threads" => {
+                self.workers = Some(number(value, &text, "0 means one per core")?);
+            }
+            "flavor" => self.current_thread = Some(flavor(value)?),
             "tokio" => self.tokio = Some(number(value, "tokio", "it counts the guest's threads")?),
             "scheduler" => self.scheduler = Some(scheduler(value)?),
             "start_paused" => self.start_paused = Some(truth(value)?),
             _ => self.library = Some(path_or_text(value)?),
+        }
+        if self.current_thread == Some(true) && self.workers.is_some() {
+            let message =
+                "a runtime of the current thread has one worker: leave one of the two out";
+            return Err(Error::new(name.span(), message));
         }
         Ok(())
     }
@@ -98,16 +112,17 @@ impl Arguments {
         builder
     }
 
-    /// The same without a guest.
+    /// As `builder`, without a guest.
     fn plain_builder(&self, kind: Kind) -> TokenStream {
         let mut builder = self.library();
         builder.extend(parse("::Builder::new()"));
         let workers = match (&self.workers, kind) {
+            _ if self.current_thread == Some(true) => parse(".workers(1).use_current_thread()"),
             (Some(workers), _) => TokenStream::from_iter([
                 parse(".workers"),
                 group(Delimiter::Parenthesis, workers.clone()),
             ]),
-            // One per core.
+            // 0 means one per core.
             (None, Kind::Main) => parse(".workers_from_env(0)"),
             (None, Kind::Test) => parse(".workers_from_env(1)"),
         };
@@ -129,7 +144,7 @@ impl Arguments {
     }
 }
 
-/// A number: any expression, but a literal has to be a number.
+/// Parses a number: any expression, but a literal has to be a number.
 fn number(value: &[TokenTree], name: &str, meaning: &str) -> Result<TokenStream, Error> {
     if let [TokenTree::Literal(literal)] = value {
         let digits = literal.to_string().replace('_', "");
@@ -141,7 +156,19 @@ fn number(value: &[TokenTree], name: &str, meaning: &str) -> Result<TokenStream,
     Ok(value.iter().cloned().collect())
 }
 
-/// Yes or no: any expression, but a literal has to be one of the two.
+/// Parses a kind of runtime: returns whether the calling thread is its only worker.
+fn flavor(value: &[TokenTree]) -> Result<bool, Error> {
+    let Some(last) = value.last() else { unreachable!("a value is not empty") };
+    let text = last.to_string();
+    let known = FLAVORS.iter().find(|(name, _)| text.trim_matches('"') == *name);
+    let unknown = || {
+        let message = "`flavor` is `\"multi_thread\"` or `\"current_thread\"`";
+        Error::new(last.span(), message)
+    };
+    known.map(|(_, current_thread)| *current_thread).ok_or_else(unknown)
+}
+
+/// Parses a truth value: any expression, but a literal has to be `true` or `false`.
 fn truth(value: &[TokenTree]) -> Result<TokenStream, Error> {
     if let [TokenTree::Literal(literal)] = value {
         let message = "`start_paused` is `true` or `false`";
@@ -150,7 +177,7 @@ fn truth(value: &[TokenTree]) -> Result<TokenStream, Error> {
     Ok(value.iter().cloned().collect())
 }
 
-/// A scheduler by its name, by its variant, or by a path that ends in its variant.
+/// Parses a scheduler: its name, its variant, or a path that ends in its variant.
 fn scheduler(value: &[TokenTree]) -> Result<Choice, Error> {
     let Some(last) = value.last() else { unreachable!("a value is not empty") };
     let known = |named: &str| {
@@ -174,7 +201,7 @@ fn scheduler(value: &[TokenTree]) -> Result<Choice, Error> {
     Ok(Choice::Path(value.iter().cloned().collect()))
 }
 
-/// A path, also one in quotes.
+/// Parses a path, with or without quotes.
 fn path_or_text(value: &[TokenTree]) -> Result<TokenStream, Error> {
     let [TokenTree::Literal(literal)] = value else {
         return Ok(value.iter().cloned().collect());

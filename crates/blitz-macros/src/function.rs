@@ -1,4 +1,4 @@
-//! The function that an attribute is on, taken apart.
+//! Parses the function below an attribute.
 
 use crate::tokens::{is_mark, is_word};
 use crate::{Error, Kind};
@@ -9,7 +9,7 @@ use std::iter::Peekable;
 pub struct Function {
     pub attributes: TokenStream,
     pub visibility: TokenStream,
-    /// The word itself: with it comes the place that the compiler shows.
+    /// The keyword `fn`, whose span the compiler shows.
     pub keyword: TokenTree,
     pub name: TokenTree,
     /// `-> T`, or nothing.
@@ -67,7 +67,7 @@ fn attributes(tokens: &mut Tokens, kind: Kind) -> Result<TokenStream, Error> {
     Ok(found)
 }
 
-/// Whether what is between the brackets of an attribute is the compiler's own `test`.
+/// Whether an attribute is the compiler's own `#[test]`.
 fn is_plain_test(attribute: &Group) -> bool {
     let text: String = attribute.stream().into_iter().map(|token| token.to_string()).collect();
     let path = text.trim_start_matches(':');
@@ -78,7 +78,7 @@ fn visibility(tokens: &mut Tokens) -> TokenStream {
     let mut found = TokenStream::new();
     let invisible = |group: &Group| group.delimiter() == Delimiter::None;
     if matches!(tokens.peek(), Some(TokenTree::Group(group)) if invisible(group)) {
-        // What a macro's `$vis` was.
+        // A visibility that came from a macro's `$vis`.
         found.extend(tokens.next());
     } else if is_word(tokens.peek(), "pub") {
         found.extend(tokens.next());
@@ -89,14 +89,14 @@ fn visibility(tokens: &mut Tokens) -> TokenStream {
     found
 }
 
-/// What is wrong with something that begins neither with `fn` nor with `async fn`.
+/// The error for an item that begins neither with `fn` nor with `async fn`.
 fn no_plain_function(mut tokens: Tokens, first: Span, kind: Kind) -> Error {
     let name = kind.name();
     let is_function = tokens.any(|token| is_word(Some(&token), "fn"));
     let message = if is_function {
         format!("{name} is for plain functions: `async fn`, without `const`, `unsafe` or `extern`")
     } else {
-        format!("{name} is for async functions, and this is none")
+        format!("{name} is for async functions, and this is not one")
     };
     Error::new(first, message)
 }
@@ -116,19 +116,18 @@ fn no_arguments(token: Option<TokenTree>, name: &Ident, kind: Kind) -> Result<()
             if group.stream().is_empty() {
                 return Ok(());
             }
-            let message =
-                format!("`{name}` has arguments, and {} has nothing to pass to it", kind.name());
+            let message = format!("`{name}` has arguments, but {} cannot pass any", kind.name());
             Err(Error::new(group.span(), message))
         }
         other => Err(end_of(other, "a function has parentheses")),
     }
 }
 
-/// The last token is the body; what comes before it is the output, and a `where` without generics.
+/// The last token is the body; before it come the output and a `where` clause, if there are any.
 fn output_and_body(tokens: Tokens) -> Result<(TokenStream, TokenStream), Error> {
     let mut output: Vec<TokenTree> = tokens.collect();
     match output.pop() {
-        // A body without braces to be seen is what a macro's `$block` was.
+        // A body without visible braces came from a macro's `$block`.
         Some(TokenTree::Group(body))
             if matches!(body.delimiter(), Delimiter::Brace | Delimiter::None) =>
         {

@@ -57,11 +57,11 @@ mod real {
     /// True while the model checker runs the program.
     pub const MODELLED: bool = false;
 
-    /// Whether threads may keep memory for themselves instead of freeing it. False where a tool
-    /// looks for each use of freed memory.
+    /// Whether threads may keep memory for themselves instead of freeing it. False under tools that
+    /// look for uses of freed memory.
     pub const STOCKED: bool = cfg!(not(blitz_asan));
 
-    /// Tells the processor that this thread is in a short busy wait.
+    /// Tells the processor that this thread spins.
     #[inline]
     pub fn spin_loop() {
         core::hint::spin_loop();
@@ -106,7 +106,7 @@ mod real {
     }
 
     /// Blocks the thread until it is unparked or the time is over.
-    #[expect(clippy::disallowed_methods, reason = "its caller's only job is to look now and then")]
+    #[expect(clippy::disallowed_methods, reason = "its caller only checks from time to time")]
     pub fn park_for(time: Duration) {
         thread::park_timeout(time);
     }
@@ -117,10 +117,19 @@ mod real {
         START.get_or_init(Instant::now).elapsed()
     }
 
-    /// Stores a value in an atomic that is about to be freed, by which the model checker finds late
-    /// users.
+    /// Stores a value in an atomic that is about to be freed, so that the model checker finds late
+    /// uses.
     #[inline(always)]
     pub fn poison(_atomic: &mut AtomicU64, _value: u64) {}
+
+    /// Declares a static that its first user makes. Under a checker each execution has its own.
+    macro_rules! lazy_static {
+        ($(#[$what:meta])* static ref $name:ident: $of:ty = $new:expr;) => {
+            $(#[$what])*
+            static $name: std::sync::LazyLock<$of> = std::sync::LazyLock::new(|| $new);
+        };
+    }
+    pub(crate) use lazy_static;
 }
 
 #[cfg(not(blitz_loom))]
@@ -140,8 +149,8 @@ mod unwatched {
         pub fn write(&self) {}
     }
 
-    /// Stands beside an atomic whose every access is a step of its own for the model checker. Empty
-    /// in a shipped build.
+    /// Makes every access of the atomic beside it a separate step for the model checker. Empty in a
+    /// shipped build.
     #[derive(Debug, Default)]
     pub struct Turns(());
 
@@ -160,7 +169,7 @@ mod checked {
     /// True while a checker runs the program.
     pub const MODELLED: bool = true;
 
-    /// The checker sees each allocation, and what is used after it was freed.
+    /// The checker sees each allocation, and each use after a free.
     pub const STOCKED: bool = false;
 
     /// A busy wait makes no progress in a model unless another thread runs.
@@ -168,20 +177,20 @@ mod checked {
         super::yield_now();
     }
 
-    /// What the processor has in its cache is not modelled.
+    /// The processor's cache is not modelled.
     pub fn prefetch<T>(_at: *const T) {}
 
-    /// Checkers know no compiler fence; the asymmetric pair is modelled in `barrier`.
+    /// Checkers do not model compiler fences; the asymmetric pair is modelled in `barrier`.
     pub fn compiler_fence() {}
 
     std::thread_local! {
-        // Checkers run all threads of a model on one OS thread, so a thread-local holds for one
+        // Checkers run all threads of a model on one OS thread, so a thread-local belongs to one
         // model.
         static BROKEN: RefCell<Vec<super::Step>> = const { RefCell::new(Vec::new()) };
         static HEAP: RefCell<Heap> = RefCell::default();
     }
 
-    /// What the model has allocated. Freed memory stays allocated until the next execution begins.
+    /// The allocations of the model. Freed memory stays allocated until the next execution begins.
     /// So a late use finds a poisoned atomic, not another object's memory.
     #[derive(Default)]
     struct Heap {
@@ -228,7 +237,7 @@ mod checked {
         assert!(freed.is_some(), "memory is freed twice");
     }
 
-    /// Calls `model` as one execution, and fails it if it has not freed what it allocated.
+    /// Calls `model` as one execution, and fails it if it leaks memory.
     pub(super) fn execute(model: impl Fn()) {
         HEAP.with_borrow_mut(Heap::clear);
         model();
@@ -247,7 +256,7 @@ mod checked {
         std::thread::panicking()
     }
 
-    /// Calls `run` with `steps` broken and returns what it returned, or its panic.
+    /// Calls `run` with `steps` broken, and returns its result or its panic.
     pub(super) fn with_broken<R>(
         steps: &[super::Step],
         run: impl FnOnce() -> R,
@@ -287,8 +296,7 @@ mod modelled {
     #[derive(Debug, Default)]
     pub struct Witness(loom::cell::UnsafeCell<()>);
 
-    // SAFETY: there is nothing in it, and the checker notices a thread that uses it at the wrong
-    // time.
+    // SAFETY: the cell is empty, and the checker notices a thread that uses it at the wrong time.
     unsafe impl Sync for Witness {}
 
     impl Witness {
@@ -303,10 +311,10 @@ mod modelled {
         }
     }
 
-    /// Stands beside an atomic whose every access is a step of its own. Loom remembers one last
-    /// access of each object to tell which orders of threads are worth trying; a load before an
-    /// exchange hides what other threads have loaded, and orders are missed. Exchanges of one word
-    /// hide nothing, and relaxed they order nothing else.
+    /// Makes every access of the atomic beside it a separate step. Loom remembers only the last
+    /// access of each object to choose the orders of threads that it tries. A load before an
+    /// exchange hides loads of other threads, and then loom misses orders. Exchanges of this extra
+    /// word hide nothing, and since they are relaxed they order nothing else.
     #[derive(Debug, Default)]
     pub struct Turns(AtomicUsize);
 
@@ -323,7 +331,7 @@ mod modelled {
         START.get_or_init(Instant::now).elapsed()
     }
 
-    /// Stores a value in an atomic that is about to be freed, by which late users are found. The
+    /// Stores a value in an atomic that is about to be freed, so that late uses are found. The
     /// checker fails a model in which this is not ordered with every other access.
     pub fn poison(atomic: &mut AtomicU64, value: u64) {
         atomic.with_mut(|atomic| *atomic = value);
@@ -368,7 +376,7 @@ mod modelled {
         note_reached();
     }
 
-    /// As [`check`], with `step` left out: what the model shows does not rest on it.
+    /// As [`check`], with `step` left out: the model does not rely on it.
     pub fn check_without(
         step: super::Step,
         minimum: usize,
@@ -394,7 +402,7 @@ mod modelled {
     }
 }
 
-/// A step of a protocol that a canary can leave out, to show that its model would notice.
+/// A step of a protocol that a canary can leave out, to show that the model notices.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Step {
@@ -478,7 +486,7 @@ pub enum Step {
     SeatsLoseOnce,
     /// `seats`: a free seat is taken in one exchange.
     SeatsFillOnce,
-    /// `seats`: a thread that is too many leaves in one exchange.
+    /// `seats`: a surplus thread leaves in one exchange.
     SeatsLeaveOnce,
     /// `blitz-core`: the watch gives the seat of a blocked worker to a spare.
     WatchGivesSeats,
@@ -534,11 +542,11 @@ pub enum Step {
     RecorderSharedFence,
     /// `recorder`: the release store of a sequence.
     RecorderSequenceRelease,
-    /// `recorder`: a slot that a thread writes is left to it.
+    /// `recorder`: other threads leave a slot alone while a thread writes it.
     RecorderSlotTaken,
     /// `queue`: the length is written while the lock is held.
     QueueCountLocked,
-    /// `queue`: whether the queue is closed is looked at while the lock is held.
+    /// `queue`: the check whether the queue is closed is made while the lock is held.
     QueueClosedLocked,
     /// `readiness`: a task that is about to wait looks at the word again under the lock.
     ReadinessLookLocked,
@@ -574,7 +582,7 @@ pub enum Step {
     TaskCompleteUnwanted,
     /// `task`: a task that ends wakes its waiter.
     TaskCompleteWakes,
-    /// `task`: a wake is an exchange even if the task is in a queue by then.
+    /// `task`: a wake is an exchange even if the task is in a queue already.
     TaskWakeExchanges,
     /// `task`: the fence of a wake before it finds the task still in a queue.
     TaskWakeFence,
@@ -598,6 +606,14 @@ pub enum Step {
     TaskReleaseRelease,
     /// `task`: the holder that finds itself the last acquires.
     TaskFreeAcquire,
+    /// `task`: a probe that ends forgets its notes before it restores the table.
+    TaskProbeForgetsFirst,
+    /// `task`: a probe begins only if its own wake puts the task into a queue.
+    TaskProbeOwnWake,
+    /// `task`: the end of a poll counts for the probe in which the poll began.
+    TaskProbeNumbers,
+    /// `task`: a probe notes only the stacks of polls that began in it.
+    TaskProbePollBegins,
     /// `core/worker`: a fork is kept private only while a worker that looks for work is awake.
     RuntimeKeepsFromAwake,
     /// `core/sched`: a task that yields behind another one is announced.
@@ -665,7 +681,7 @@ pub enum Step {
     AlarmLookAgain,
     /// `wheel`: giving the lock back releases.
     WheelUnlockRelease,
-    /// `wheel`: a timer is left to its owner by a release.
+    /// `wheel`: a timer is handed to its owner by a release.
     WheelFireRelease,
     /// `wheel`: the owner looks again under the lock whether its timer waits.
     WheelLookAgain,
@@ -731,13 +747,13 @@ pub enum Step {
     WatchRestFence,
     /// `watch`: a watch that was turned off looks once more.
     WatchRestLooks,
-    /// `trail`: a run inside of another one has a number of its own.
+    /// `trail`: a run inside another one has a number of its own.
     TrailInnerNumber,
-    /// `trail`: a run begins without the wait outside of it.
+    /// `trail`: a run begins without the wait outside it.
     TrailBeginClears,
     /// `trail`: the number of a run is stored by a release.
     TrailBeginRelease,
-    /// `trail`: the wait outside of a run is restored by a release.
+    /// `trail`: the wait outside a run is restored by a release.
     TrailEndRelease,
     /// `trail`: what a run waits for is stored by a release.
     TrailWaitRelease,
@@ -755,6 +771,6 @@ pub enum Step {
     MailDisownFence,
     /// `guests`: a guest is counted before its last look.
     GuestsCountJobs,
-    /// `guests`: the same for guests that take tasks.
+    /// `guests`: a guest that takes tasks is counted before its last look.
     GuestsCountTasks,
 }

@@ -1,6 +1,6 @@
 //! Draws a fork, a steal, a sleep and the wake-ups between them, from the trace of a real pool.
 //!
-//! `cargo run --release -p blitz-rt --example draw_trace` prints the story. With a path behind `--`
+//! `cargo run --release -p blitz-rt --example draw_trace` prints the story. With a path after `--`
 //! it also writes the picture, as SVG.
 
 use blitz::{MarkKind, Pool, SliceKind, Trace, TraceTrack, region};
@@ -8,8 +8,8 @@ use std::error::Error;
 use std::fmt::Write;
 use std::time::{Duration, Instant};
 
-/// How often the program is run until a trace shows the whole story: the right half may be taken
-/// back before the other worker is awake.
+/// How often to try until a trace shows the whole story: the owner may take the right half back
+/// before the other worker is awake.
 const ATTEMPTS: usize = 200;
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -55,7 +55,7 @@ fn compute(time: Duration) {
     }
 }
 
-/// When what happened, and which tracks of the trace the two workers are.
+/// The moments of the story, and the tracks of the two workers.
 struct Story {
     owner: usize,
     thief: usize,
@@ -74,7 +74,7 @@ struct Moment {
 }
 
 impl Story {
-    /// The newest fork of `trace`, if all of it happened in this order.
+    /// The newest fork of `trace`, if its events happened in this order.
     fn find(trace: &Trace) -> Option<Story> {
         let tracks = || trace.tracks.iter().enumerate();
         let newest = |name: &str| {
@@ -112,7 +112,7 @@ impl Story {
         let moment = |at, lane, text: &str| Moment { at, lane, text: text.to_owned() };
         vec![
             moment(self.forked, 0, "fork: the owner offers the right half, and runs the left one"),
-            moment(self.thief_woke, 1, "wake: a worker that slept gets up"),
+            moment(self.thief_woke, 1, "wake: a sleeping worker wakes"),
             moment(self.stolen, 1, "steal: it takes the right half from the owner's deque"),
             moment(self.owner_slept, 0, "sleep: the left half is done, and no other work is left"),
             moment(
@@ -144,7 +144,7 @@ const LANES: [f64; 2] = [64.0, 142.0];
 const LANE: f64 = 40.0;
 const CAPTIONS: f64 = 232.0;
 const CAPTION: f64 = 26.0;
-/// What one round of the animation takes, in seconds.
+/// How many seconds one round of the animation takes.
 const ROUND: u32 = 12;
 
 fn draw(trace: &Trace, story: &Story) -> String {
@@ -192,7 +192,8 @@ fn draw(trace: &Trace, story: &Story) -> String {
     );
     for (number, moment) in moments.iter().enumerate() {
         let middle = x(moment.at);
-        // Moments that are close to each other have their badges in turns above and below.
+        // The owner's badges are above its lane, the thief's below. The first two of the thief are
+        // close to each other, so they are moved apart.
         let y = if moment.lane == 0 { LANES[0] - 14.0 } else { LANES[1] + LANE + 14.0 };
         let shift = if number == 1 {
             -10.0

@@ -12,7 +12,7 @@ impl Accounts {
     /// Moves `amount` from the first to the second; in between it waits for a notification.
     async fn transfer(&self, amount: i64, begun: oneshot::Sender<()>, go_on: Arc<Notify>) {
         self.0.lock().expect("not poisoned").0 -= amount;
-        begun.send(()).expect("the caller waits for the begin");
+        begun.send(()).expect("the caller waits for the start");
         go_on.notified().await;
         self.0.lock().expect("not poisoned").1 += amount;
     }
@@ -22,7 +22,7 @@ impl Accounts {
     }
 }
 
-/// What is in the accounts if the task is aborted in the middle of a transfer.
+/// Returns the accounts after a task was aborted in the middle of a transfer.
 async fn abort_in_the_middle(shielded: bool) -> (i64, i64) {
     let accounts = Accounts::default();
     let go_on = Arc::new(Notify::new());

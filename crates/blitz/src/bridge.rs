@@ -1,20 +1,20 @@
 //! A bridge to the crate `metrics`, with the feature `metrics`.
 //!
-//! No worker waits for it: [`publish`] runs on the thread that calls it.
+//! [`publish`] runs on the thread that calls it, and no worker waits for it.
 
 use crate::{Histogram, PoolMetrics, StateTimes};
 use ::metrics::{Label, counter, gauge};
 use std::time::Duration;
 
-/// Which parts of a histogram are published.
+/// The quantiles of a histogram that are published.
 const QUANTILES: [(f64, &str); 4] = [(0.5, "0.5"), (0.9, "0.9"), (0.99, "0.99"), (0.999, "0.999")];
 
 /// Publishes a reading of a pool to the current recorder of the crate `metrics`.
 ///
-/// Call it now and then, for example from a task that ticks. `pool` becomes a label of each value.
-/// Names are those of [`PoolMetrics::to_prometheus`]. Seconds are gauges, since counters of that
-/// crate are whole numbers. That crate has no histograms that were counted elsewhere: of each one
-/// the bridge publishes quantiles, the sum and the count.
+/// Call it from time to time, for example from a task with an interval. `pool` becomes a label of
+/// each value. Names are those of [`PoolMetrics::to_prometheus`]. Seconds are gauges, since
+/// counters of that crate are whole numbers. That crate cannot import finished histograms, so the
+/// bridge publishes quantiles, the sum and the count of each.
 ///
 /// ```
 /// let pool = blitz::Pool::builder().workers(2).build()?;
@@ -88,7 +88,10 @@ fn tasks(to: &Pool<'_>, metrics: &PoolMetrics) {
     to.show("blitz_queue_depth", [("queue", "shared")], tasks.queue_depth as f64);
     to.show("blitz_queue_depth", [("queue", "workers")], in_workers as f64);
     to.show("blitz_queue_depth", [("queue", "blocking")], tasks.blocking_queue_depth as f64);
-    to.show("blitz_blocking_threads", [], tasks.blocking_threads as f64);
+    let idle = tasks.idle_blocking_threads;
+    let busy = tasks.blocking_threads.saturating_sub(idle);
+    to.show("blitz_blocking_threads", [("state", "busy")], busy as f64);
+    to.show("blitz_blocking_threads", [("state", "idle")], idle as f64);
 }
 
 fn histograms(to: &Pool<'_>, metrics: &PoolMetrics) {
@@ -103,7 +106,7 @@ fn histograms(to: &Pool<'_>, metrics: &PoolMetrics) {
     to.distribution("blitz_blocking_delay_seconds", &metrics.blocking_delays);
 }
 
-/// The label of a pool, which each value has.
+/// Publishes values, each with the label of a pool.
 struct Pool<'a>(&'a str);
 
 type Labels<const N: usize> = [(&'static str, &'static str); N];

@@ -27,7 +27,7 @@
 //! # }
 //! ```
 //!
-//! Parallel code may be called right inside of async code. It runs on the worker that polls the
+//! Parallel code may be called right inside async code. It runs on the worker that polls the
 //! task, and idle workers take a part:
 //!
 //! ```
@@ -61,7 +61,7 @@
 //! | start a job and fetch its result later, or never | [`spawn_cpu`] |
 //! | start a job and forget it | [`spawn_detached`], [`spawn_detached_fifo`] |
 //! | run something once on every worker | [`broadcast`], [`spawn_broadcast`] |
-//! | move into a pool | [`install`], [`Pool::install`] |
+//! | run a closure inside a pool | [`install`], [`Pool::install`] |
 //! | let other jobs go first | [`yield_job`], [`yield_local`] |
 //!
 //! | to wait | call |
@@ -101,10 +101,10 @@
 //! | see what the workers do | [`Pool::metrics`], [`Pool::dump`], [`Pool::tasks`], [`Pool::stalls`], [`Pool::explain`], [`Pool::trace`], [`region`], [`diagnostics()`] |
 //! | learn how parallel a computation is | [`analyze`] |
 //!
-//! # One type, three ways to call
+//! # One type, three ways to call it
 //! A [`Runtime`] is a [`Pool`], and a [`Builder`] a [`PoolBuilder`]: one type each, with a name for
-//! programs that wait and one for programs that compute. A [`Handle`] leads to a pool from anywhere
-//! and does not keep it at work. Each operation is a method of both and a free function:
+//! programs that wait and one for programs that compute. A [`Handle`] reaches a pool from anywhere
+//! and does not keep it alive. Each operation is a method of both and a free function:
 //!
 //! | on a [`Pool`] | on a [`Handle`] | on the current pool |
 //! |---|---|---|
@@ -133,16 +133,17 @@
 //! Free functions use the current pool: the one that was entered, or that the current thread works
 //! for, else the global one. The global pool has `BLITZ_WORKERS` workers, or one per core. If it is
 //! needed and cannot be built, the functions panic: call [`global`] at start-up to get the error as
-//! a value.
+//! a value. [`Handle::current`] does not fall back to the global pool: outside every pool it
+//! panics.
 //!
 //! # Panics
-//! A panic in a closure or a task goes to the caller that waits for it: that of `join`, `scope`,
-//! `install` or `broadcast`, or the [`JoinHandle`]. If there is none, it goes to
+//! A panic in a closure or a task goes to the caller that waits in `join`, `scope`, `install` or
+//! `broadcast`, or to the [`JoinHandle`]. If there is neither, it goes to
 //! [`PoolBuilder::panic_handler`]. It never ends a worker.
 //!
 //! # The end
 //! Dropping a runtime or a pool cancels the tasks that are left, lets shielded sections and jobs
-//! end, and waits for the threads. Each future is dropped by then, once.
+//! end, and waits for the threads. By then each future has been dropped once.
 
 #![forbid(unsafe_code)]
 #![cfg_attr(docsrs, feature(doc_cfg))]
@@ -183,11 +184,11 @@ pub use blitz_io::{Backend, BackendChoice, fs, io, net, process, shutdown, signa
 // Looking inside.
 pub use blitz_core::{
     Analysis, Diagnostics, Dump, Explanation, Exposition, Histogram, MarkKind, PoolMetrics,
-    SignalDump, SignalMetrics, SliceKind, StallKind, StallReport, StateTimes, TaskDump, TaskInfo,
-    TaskList, TaskMetrics, TaskState, Trace, TraceMark, TraceMetrics, TraceSlice, TraceTrack,
-    TraceTrigger, TypeMetrics, Unfinished, WaitEdge, WaitKind, WaitingTask, WorkerDump,
-    WorkerMetrics, analyze, diagnostics, dump, explain, metrics, region, scheduler, stalls, tasks,
-    trace, unfinished,
+    SignalDump, SignalMetrics, SliceKind, StallKind, StallReport, StateTimes, TaskDump, TaskFrame,
+    TaskInfo, TaskList, TaskMetrics, TaskStack, TaskState, Trace, TraceMark, TraceMetrics,
+    TraceSlice, TraceTrack, TraceTrigger, TypeMetrics, Unfinished, WaitEdge, WaitKind, WaitingTask,
+    WorkerDump, WorkerMetrics, analyze, diagnostics, dump, explain, metrics, probe, region,
+    scheduler, stalls, tasks, trace, unfinished,
 };
 
 /// A page that shows pools to browsers and tools: see [`Builder::inspect`].
@@ -259,7 +260,7 @@ pub mod util {
         pub use crate::task::{JoinMap, TaskTracker, TaskTrackerToken, TrackedFuture};
     }
 
-    /// Queues in time.
+    /// Queues of delays.
     pub mod time {
         #[doc(no_inline)]
         pub use crate::time::{DelayQueue, delay_queue};
@@ -291,3 +292,13 @@ mod from_rayon {}
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/insight.md")]
 mod insight {}
+
+/// The program of the page about schedulers.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/schedulers.md")]
+mod schedulers {}
+
+/// The program of the page about crates that need a guest.
+#[cfg(all(doctest, feature = "tokio-guest"))]
+#[doc = include_str!("../../../docs/crates.md")]
+mod crates {}

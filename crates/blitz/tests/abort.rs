@@ -38,7 +38,7 @@ fn a_task_that_waits_is_dropped() {
 }
 
 #[test]
-fn a_task_that_was_never_polled_is_dropped_without() {
+fn a_task_that_was_never_polled_is_dropped_without_a_poll() {
     watched("a_task_that_was_never_polled", |watch| {
         let runtime = watch.workers(1);
         let (go, wait) = mpsc::channel::<()>();

@@ -1,5 +1,5 @@
 //! Pools whose first worker is the thread that built them, dropped or used on another thread, or
-//! dropped inside of their own operations.
+//! dropped inside their own operations.
 
 mod common;
 
@@ -67,7 +67,7 @@ fn a_pool_dropped_by_a_worker_of_another_pool_runs_its_jobs() {
         let other = common::pool(1);
         let handle = other.handle();
         let pool = adopt(workers);
-        // What is left waits for the worker that drops the pool.
+        // The remaining job waits for a job that only the dropping worker can run.
         let job = pool.spawn_cpu(move || handle.spawn_cpu(|| 7).join().unwrap());
         other.install(move || drop(pool));
         assert_eq!(job.join().unwrap(), 7);
@@ -246,7 +246,7 @@ fn a_pool_dropped_in_one_of_its_blocking_closures_goes_on() {
     });
 }
 
-/// A runtime whose clock stands.
+/// A runtime with a paused clock.
 fn paused(workers: usize) -> Runtime {
     Runtime::builder().workers(workers).start_paused(true).build().unwrap()
 }
@@ -260,7 +260,7 @@ async fn an_hour() -> Duration {
 const HOUR: Duration = Duration::from_secs(3_600);
 
 #[test]
-fn a_paused_runtime_works_on_another_thread_than_that_which_built_it() {
+fn a_paused_runtime_works_on_a_thread_that_did_not_build_it() {
     on_a_thread("a_paused_runtime_elsewhere", |workers| {
         let uses: [fn(&Runtime); 5] = [
             |runtime| {
@@ -272,7 +272,7 @@ fn a_paused_runtime_works_on_another_thread_than_that_which_built_it() {
             |runtime| assert!(!runtime.pool().broadcast(|context| context.index()).is_empty()),
         ];
         for first in uses {
-            // The thread that has built it is there, or is gone.
+            // Either the thread that built it still exists, or it is gone.
             for runtime in
                 [paused(workers), std::thread::spawn(move || paused(workers)).join().unwrap()]
             {
@@ -348,7 +348,7 @@ fn a_drop_waits_for_the_thread_that_takes_the_place_of_a_lent_one() {
             let callers: Vec<_> = (0..2)
                 .map(|_| {
                     let handle = runtime.handle();
-                    // Done, or cancelled by the end.
+                    // Each task is done, or cancelled by the end of the pool.
                     let call = move || (0..20).for_each(|_| drop(handle.spawn(async {}).join()));
                     std::thread::spawn(call)
                 })

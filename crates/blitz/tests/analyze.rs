@@ -1,4 +1,4 @@
-//! `analyze`: what is counted, where it may be called, nesting, panics.
+//! `analyze`: its counts, where it may be called, nesting, panics.
 
 mod common;
 
@@ -33,9 +33,9 @@ fn every_fork_counts_wherever_it_is_called() {
             assert_eq!((analysis.value, analysis.forks), (610, forks_of_fib(15)));
             assert_eq!(analysis.workers, workers);
         };
-        // Outside of every pool, so for the global one.
+        // Outside every pool, so it uses the global one.
         check_fib(blitz::current_num_workers());
-        // On a worker, in a task, and in a pool of another number of workers that was entered.
+        // On a worker, in a task, and after entering a pool with a different number of workers.
         pool.install(|| check_fib(2));
         pool.spawn(async move { check_fib(2) }).join().unwrap();
         let three = common::pool(3);
@@ -194,7 +194,7 @@ fn panics_reach_the_caller_and_leave_the_pool_as_it_was() {
         };
         assert_eq!(text(&left), "with a job left");
         assert_eq!(RAN.load(Relaxed), 1);
-        // One that is caught inside of the closure ends nothing.
+        // A panic that is caught inside the closure does not end the analysis.
         let analysis = pool.install(|| {
             blitz::analyze(|| {
                 let inner =
@@ -212,8 +212,8 @@ fn panics_reach_the_caller_and_leave_the_pool_as_it_was() {
 }
 
 #[test]
-fn all_that_is_no_job_belongs_to_the_pool() {
-    watched("all_that_is_no_job_belongs_to_the_pool", |watch| {
+fn tasks_in_an_analysis_run_on_the_pool() {
+    watched("tasks_in_an_analysis_run_on_the_pool", |watch| {
         let pool = watch.pool(pool(2));
         let analysis = pool.install(|| {
             blitz::analyze(|| {

@@ -1,4 +1,4 @@
-//! `#[blitz::main]` and `#[blitz::test]`, and what they keep of the function they are on.
+//! `#[blitz::main]` and `#[blitz::test]`, and how they treat the function below them.
 
 use std::num::ParseIntError;
 use std::thread;
@@ -19,6 +19,18 @@ async fn a_number_of_workers_may_be_an_expression() {
     assert_eq!(blitz::current_num_workers(), 3);
 }
 
+#[blitz::test(flavor = "multi_thread", worker_threads = 2)]
+async fn tokios_arguments_mean_the_same() {
+    assert_eq!(blitz::current_num_workers(), 2);
+}
+
+#[blitz::test(flavor = "current_thread")]
+async fn the_current_thread_may_be_the_only_worker() {
+    assert_eq!(blitz::current_num_workers(), 1);
+    let here = thread::current().id();
+    assert_eq!(blitz::spawn(async { thread::current().id() }).await.unwrap(), here);
+}
+
 #[blitz::test(scheduler = Stealing)]
 async fn a_scheduler_may_be_a_word() {
     assert_eq!(blitz::spawn(async { 7 }).await.unwrap(), 7);
@@ -30,7 +42,7 @@ async fn a_scheduler_may_be_a_path() {
 }
 
 #[blitz::test]
-async fn an_error_fails_a_test_and_what_is_fine_does_not() -> Result<(), ParseIntError> {
+async fn an_error_fails_a_test_and_ok_does_not() -> Result<(), ParseIntError> {
     let parsed = blitz::spawn(async { "7".parse::<u32>() }).await.unwrap()?;
     assert_eq!(parsed, 7);
     Ok(())
@@ -91,7 +103,7 @@ fn any_function_can_be_run_like_main() {
     assert!(inside.unwrap());
 }
 
-/// A function as a macro of the user's may make it.
+/// Makes a function as a user's macro would.
 macro_rules! runs_as {
     ($visibility:vis $name:ident -> $output:ty $body:block) => {
         #[blitz::main(workers = 1)]

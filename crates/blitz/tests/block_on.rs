@@ -22,7 +22,7 @@ fn runtimes() -> impl Iterator<Item = Runtime> {
     })
 }
 
-/// Returns 7, for which the current pool has to poll a task, run a job and wake the caller.
+/// Returns 7. For that the current pool has to poll a task, run a job and wake the caller.
 fn seven() -> u32 {
     blitz::block_on(async {
         let task = blitz::spawn(async {
@@ -173,7 +173,7 @@ fn across_two_pools_and_back() {
             }
             let (from, to) = (a.clone(), b.clone());
             assert_eq!(a.spawn(async move { cross(&from, &to, 5) }).join().unwrap(), 7);
-            // All workers of both at once.
+            // All workers of both pools at once.
             let tasks: Vec<_> = (0..16)
                 .map(|n| {
                     let (from, to) = if n % 2 == 0 { (&a, &b) } else { (&b, &a) };
@@ -293,7 +293,7 @@ fn a_panic_passes_through_and_the_worker_works_on() {
 }
 
 #[test]
-fn what_it_waits_for_is_cancelled_if_the_runtime_ends() {
+fn the_end_of_a_runtime_cancels_the_awaited_task() {
     watched("what_it_waits_for_is_cancelled", |watch| {
         for runtime in runtimes() {
             let runtime = watch.runtime(runtime);

@@ -126,7 +126,7 @@ fn a_thread_that_waits_is_used_again() {
 }
 
 #[test]
-fn the_end_waits_for_what_runs_and_what_is_queued() {
+fn the_end_waits_for_running_and_queued_closures() {
     watched("the_end_waits_for_what_runs", |watch| {
         let builder = Runtime::builder().workers(1).max_blocking_threads(1);
         let runtime = watch.runtime(builder.build().unwrap());

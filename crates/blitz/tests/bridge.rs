@@ -1,4 +1,4 @@
-//! What a recorder of the crate `metrics` gets.
+//! The values that a recorder of the crate `metrics` gets.
 #![cfg(feature = "metrics")]
 
 use blitz::{Pool, bridge};
@@ -13,7 +13,7 @@ use std::sync::{Arc, Mutex};
 #[derive(Clone, Default)]
 struct Values(Arc<Mutex<BTreeMap<String, f64>>>);
 
-/// One of them.
+/// One of the values, with its key.
 struct Value(Values, String);
 
 impl Value {
@@ -24,7 +24,7 @@ impl Value {
 
 impl CounterFn for Value {
     fn increment(&self, _: u64) {
-        unreachable!("the bridge knows the whole value");
+        unreachable!("the bridge sets absolute values only");
     }
 
     fn absolute(&self, value: u64) {
@@ -34,11 +34,11 @@ impl CounterFn for Value {
 
 impl GaugeFn for Value {
     fn increment(&self, _: f64) {
-        unreachable!("the bridge knows the whole value");
+        unreachable!("the bridge sets absolute values only");
     }
 
     fn decrement(&self, _: f64) {
-        unreachable!("the bridge knows the whole value");
+        unreachable!("the bridge sets absolute values only");
     }
 
     fn set(&self, value: f64) {
@@ -98,12 +98,13 @@ fn a_recorder_gets_every_value_with_the_name_of_its_pool() {
     assert!(values["blitz_poll_duration_seconds pool=api quantile=0.99"] > 0.0);
     assert!(values.contains_key("blitz_worker_state_seconds pool=api state=poll"));
     assert!(values.keys().all(|key| key.contains("pool=api")), "{values:?}");
-    // Every family of the page is there, by its name there or without the suffix of counters.
+    // Every family of the Prometheus page is published, under the same name or without the suffix
+    // of counters.
     for family in metrics.to_prometheus().lines().filter_map(|line| line.strip_prefix("# TYPE ")) {
         let name = family.split(' ').next().unwrap();
         let short = name.trim_end_matches("_total");
         let is_there = values.keys().any(|key| key.starts_with(short));
-        // Types of tasks have labels without end.
+        // Not for types of tasks: their labels are unbounded.
         assert!(is_there || name.starts_with("blitz_type_"), "{name}");
     }
 }

@@ -1,12 +1,16 @@
 //! The panic for a global pool that cannot be built points at the caller, in each function that
-//! needs the pool.
+//! needs the pool. A function that returns the system's errors returns this one, too.
 
 use std::env;
+use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::pin::pin;
 use std::process::Command;
 use std::sync::Mutex;
+use std::task::{Context, Poll, Waker};
+use std::time::Duration;
 
-/// What the child process has set.
+/// The variable that the child process has set.
 const ROLE: &str = "BLITZ_TEST_CALLERS_ROLE";
 
 fn ignore<T>(_: T) {}
@@ -19,12 +23,12 @@ macro_rules! calls {
 }
 
 #[test]
-fn a_global_pool_that_cannot_be_built_is_the_callers_to_know() {
+fn the_panic_of_a_missing_global_pool_names_the_caller() {
     if env::var_os(ROLE).is_some() {
         return in_the_child();
     }
     let output = Command::new(env::current_exe().unwrap())
-        .args(["a_global_pool_that_cannot_be_built_is_the_callers_to_know", "--exact"])
+        .args(["the_panic_of_a_missing_global_pool_names_the_caller", "--exact"])
         .args(["--nocapture", "--test-threads=1"])
         .env(ROLE, "child")
         .env("BLITZ_WORKERS", "several")
@@ -65,6 +69,13 @@ fn in_the_child() {
         blitz::metrics(),
         blitz::dump(),
         blitz::unfinished(),
+        blitz::tasks(),
+        blitz::stalls(),
+        blitz::explain(),
+        blitz::trace(Duration::MAX),
+        blitz::analyze(|| ()),
+        blitz::task::TaskTracker::new().spawn(async {}),
+        blitz::task::JoinMap::new().spawn(1, async {}),
         set.lock().unwrap_or_else(|set| set.into_inner()).spawn(async {}),
         set.lock().unwrap_or_else(|set| set.into_inner()).spawn_cpu(|| ()),
         set.lock().unwrap_or_else(|set| set.into_inner()).spawn_blocking(|| ()),
@@ -74,10 +85,28 @@ fn in_the_child() {
         (text, panicked, SEEN.lock().unwrap().take())
     });
     std::panic::set_hook(before);
+    assert_returned("task::Builder", blitz::task::Builder::new().spawn(async {}));
+    assert_returned("UnixStream::pair", blitz::net::UnixStream::pair());
+    assert_returned("TcpListener::bind", first_poll(blitz::net::TcpListener::bind("127.0.0.1:0")));
+    assert_returned("ctrl_c", first_poll(blitz::signal::ctrl_c()));
     for (text, panicked, seen) in seen {
         assert!(panicked, "{text} has a pool");
         let (place, message) = seen.expect("the hook was called");
         assert!(place.ends_with("callers.rs"), "{text} points at {place}");
         assert!(message.contains("BLITZ_WORKERS is \"several\""), "{text}: {message}");
     }
+}
+
+/// The result of a future that is ready when it is first polled.
+fn first_poll<T>(future: impl Future<Output = T>) -> T {
+    match pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
+        Poll::Ready(value) => value,
+        Poll::Pending => panic!("it waits for something"),
+    }
+}
+
+fn assert_returned<T>(text: &str, result: io::Result<T>) {
+    let error = result.map(drop).expect_err(text);
+    assert_eq!(error.kind(), io::ErrorKind::InvalidInput, "{text}: {error}");
+    assert!(error.to_string().contains("BLITZ_WORKERS is \"several\""), "{text}: {error}");
 }

@@ -1,4 +1,4 @@
-//! Fork and join inside of tasks: the same workers, no bridge.
+//! Fork and join inside tasks: the same workers, no bridge.
 
 mod common;
 
@@ -58,7 +58,7 @@ fn quicksort(numbers: &mut [u64]) {
 fn a_parallel_sort_in_many_tasks_at_once() {
     watched("a_parallel_sort_in_many_tasks_at_once", |watch| {
         for workers in [2, 8] {
-            // A small stack: one task's sort must not run on top of another's, and so on.
+            // The stack is small: the sorts of several tasks must not pile up on it.
             let pool = Pool::builder().workers(workers).stack_size(256 << 10);
             let runtime = watch.runtime(pool.build().unwrap());
             let tasks: Vec<_> = (0..60)
@@ -153,7 +153,7 @@ fn a_panic_of_a_half_is_the_tasks() {
 }
 
 #[test]
-fn what_a_task_awaits_runs_while_it_computes_elsewhere() {
+fn jobs_feed_tasks_and_tasks_feed_jobs() {
     watched("what_a_task_awaits_runs", |watch| {
         for runtime in runtimes() {
             let runtime = watch.runtime(runtime);

@@ -52,7 +52,7 @@ fn a_worker_that_drops_another_pool_works_for_its_own_meanwhile() {
                 (job, forked, handle.spawn(late).join().unwrap())
             });
             let (dropped, is_dropped) = oneshot::channel();
-            // One that was there before waits below the frame that drops the pool.
+            // A job that was spawned before waits below the frame that drops the pool.
             let before = own.spawn_cpu(move || {
                 let before = blitz::spawn_cpu(|| 3);
                 drop(other);
@@ -82,7 +82,8 @@ fn a_task_that_drops_another_pool_lets_its_worker_sleep() {
             })
             .collect();
         wait_for(|| own.pool().dump().all_sleep);
-        // Each that ends lies on top of others that do not, on one of the two stacks.
+        // The waits lie on top of each other, on two stacks: each can return only after those above
+        // it.
         for (go, _) in &waits {
             go.send(()).unwrap();
         }
@@ -130,7 +131,7 @@ fn a_shutdown_with_a_limit_says_which_shields_are_left() {
             wait.await.unwrap()
         });
         wait_for_parked(&handle, 1);
-        // While its task lives it cannot be known that a shield was forgotten.
+        // As long as its task lives, a forgotten shield looks like one in use.
         let left = runtime.shutdown_within(Duration::from_millis(1)).unwrap_err();
         assert_eq!((left.shielded, left.blocking, left.jobs), (1, 0, 0));
         assert!(left.to_string().contains("1 shielded section"), "{left}");
@@ -164,7 +165,7 @@ fn a_shutdown_with_a_limit_says_which_closures_and_jobs_are_left() {
         job.join().unwrap();
         wait_for(|| handle.unfinished().jobs == 0);
         assert_eq!(handle.unfinished().blocking, 1);
-        // The writer comes at last.
+        // A writer opens the pipe, which ends the read.
         drop(std::fs::OpenOptions::new().write(true).open(&pipe).unwrap());
         wait_for(|| handle.unfinished().is_empty());
         assert!(handle.dump().stopping);
@@ -185,19 +186,19 @@ fn a_shutdown_that_has_ended_everything_says_so() {
 }
 
 #[test]
-fn jobs_of_exit_handlers_end_the_wait_for_no_other_thread() {
-    watched("jobs_of_exit_handlers_end_the_wait_for_no_other_thread", |_| {
+fn jobs_of_exit_handlers_do_not_end_the_wait_for_other_threads() {
+    watched("jobs_of_exit_handlers_do_not_end_the_wait_for_other_threads", |_| {
         for _ in 0..50 {
             let (ran, left) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
             let (jobs, leaving) = (ran.clone(), left.clone());
             let spawn = |worker: blitz::ThreadBuilder| {
-                // Not joined by the pool, which therefore waits for its own count of them.
+                // The pool does not join these threads, so it waits for its own count of them.
                 drop(std::thread::spawn(|| worker.run()));
                 Ok(())
             };
             let on_exit = move |index| {
                 if index == 0 {
-                    // Each of them is once more the last reason to go on.
+                    // Each job is in turn the last thing that keeps the pool running.
                     for _ in 0..8 {
                         let jobs = jobs.clone();
                         blitz::spawn_detached(move || _ = jobs.fetch_add(1, SeqCst));

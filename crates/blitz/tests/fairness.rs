@@ -1,6 +1,6 @@
 //! No task or job waits for ever: a task that is always ready, or a job that always spawns another,
 //! keeps neither tasks nor jobs from running, wherever they come from. Mostly with one worker, so
-//! that no other can help. Each test ends only if what should run does.
+//! that no other can help. Each test ends only if the expected work runs.
 
 mod common;
 
@@ -85,7 +85,7 @@ fn spender(handle: &Handle, busy: Busy) {
     }));
 }
 
-/// A task whose join handles are always ready: what it waits for has just been run.
+/// A task whose join handles are always ready: the awaited task has just run.
 fn joiner(handle: &Handle, busy: Busy) {
     drop(handle.spawn(async move {
         while busy.turn() {
@@ -106,8 +106,8 @@ fn respawner(handle: &Handle, busy: Busy) {
     drop(handle.spawn(async move { again(busy) }));
 }
 
-/// Calls `post` on a thread of its own, again and again, with something that counts what was posted
-/// and has not run yet: at most a hundred at a time.
+/// Calls `post` again and again, on a thread of its own. Each call gets a token that counts as
+/// posted until it is dropped; at most a hundred exist at a time.
 fn flood(busy: Busy, post: impl Fn(Posted) + Send + 'static) {
     let posted = Arc::new(AtomicUsize::new(0));
     std::thread::spawn(move || {
@@ -121,7 +121,7 @@ fn flood(busy: Busy, post: impl Fn(Posted) + Send + 'static) {
     });
 }
 
-/// Something that was posted; dropped when it has run.
+/// The token of posted work; dropped when the work has run.
 struct Posted(Arc<AtomicUsize>);
 
 impl Posted {
@@ -342,7 +342,7 @@ fn a_worker_that_waits_in_block_on_is_as_fair() {
     beside_each_hog("a_worker_that_waits_in_block_on_is_as_fair", |runtime| {
         let handle = runtime.handle();
         let inside = runtime.spawn(async move {
-            // Posted before the wait begins, so that nothing but the wait can get to them.
+            // Posted before the wait begins, so that only the waiting worker can run them.
             let outside = std::thread::spawn(move || {
                 let task = handle.spawn(async { 1 });
                 let _entered = handle.enter();
@@ -414,13 +414,14 @@ fn a_task_in_the_queue_runs_within_the_interval() {
 }
 
 #[test]
-fn a_task_from_outside_waits_for_one_of_the_own_tasks_if_those_take_long() {
+fn a_task_from_outside_waits_for_one_long_task_at_most() {
     watched("a_task_from_outside_waits_for_one", |watch| {
         // No other thread may help.
         let runtime = watch.runtime(Runtime::builder().workers(1).spares(0).build().unwrap());
         let handle = runtime.handle();
         let polls = runtime.spawn(async move {
-            // Longer than a task from outside should wait, often enough for the average.
+            // Each poll is longer than a task from outside should wait, and there are enough of
+            // them for the average.
             let take_long = || {
                 let since = std::time::Instant::now();
                 while since.elapsed() < Duration::from_micros(60) {}
@@ -445,7 +446,7 @@ fn a_task_from_outside_waits_for_one_of_the_own_tasks_if_those_take_long() {
             }
             most
         });
-        // The bitmap lets the own task that has yielded go first once more.
+        // With the bitmap, the worker's own task that has yielded goes first once more.
         let most = if runtime.scheduler() == Scheduler::Signal { 2 } else { 1 };
         assert!((1..=most).contains(&polls.join().unwrap()));
     });
@@ -508,19 +509,19 @@ fn a_task_in_the_ring_waits_for_three_polls_of_the_lifo_slot_at_most() {
             gaps
         });
         let gaps = gaps.join().unwrap();
-        // Each poll of the pair is one turn, once both wait for each other.
+        // Once the two tasks wait for each other, each poll of the pair is one turn.
         assert!(gaps.iter().skip(2).all(|&gap| gap == most), "{gaps:?}");
     });
 }
 
 #[test]
 fn a_queue_that_never_runs_dry_leaves_a_part_to_own_tasks() {
-    // Tasks so slow that the interval is shorter than a batch: batches come faster than they go.
-    // And tasks so slow that the queue has its turn after each poll.
+    // The slowest tasks give the queue a turn after each poll. With the others the interval is
+    // shorter than a batch, so batches come faster than they are done.
     [500, 100, 30].into_iter().for_each(beside_a_full_queue);
 }
 
-/// Polls own tasks beside a queue whose tasks take so many microseconds.
+/// Polls the worker's own tasks beside a queue whose tasks take `micros` microseconds.
 fn beside_a_full_queue(micros: u128) {
     watched("a_queue_that_never_runs_dry", |watch| {
         let runtime = watch.runtime(Runtime::builder().workers(1).spares(0).build().unwrap());

@@ -1,4 +1,4 @@
-//! Names that Tokio has, too: each means the nearest true thing.
+//! Names of Tokio's API: each does what a user of Tokio expects.
 
 mod common;
 
@@ -23,9 +23,14 @@ fn a_builder_of_tokios_kind_builds_a_runtime() -> io::Result<()> {
         .enable_all()
         .enable_io()
         .enable_time()
+        .global_queue_interval(31)
+        .event_interval(61)
+        .thread_name_fn(|| "visits".to_owned())
         .build()?;
     let handle: Handle = runtime.handle();
     assert_eq!(handle.num_workers(), 3);
+    let name = runtime.spawn(async { thread::current().name().map(str::to_owned) });
+    assert_eq!(name.join().unwrap().as_deref(), Some("visits"));
     let guard: EnterGuard<'_> = handle.enter();
     assert_eq!(Handle::current().num_workers(), 3);
     drop(guard);
@@ -72,8 +77,8 @@ fn an_error_of_the_builder_is_one_of_the_system() {
     assert!(error.to_string().contains("65535"), "{error}");
 }
 
-/// With one worker, a task that receives from a channel that is never empty keeps it, unless it is
-/// told to cooperate.
+/// With one worker, a task that receives from a channel that is never empty keeps the worker,
+/// unless the receive is wrapped in `cooperative`.
 #[test]
 fn a_cooperative_future_lets_others_go_first() {
     watched("a_cooperative_future_lets_others_go_first", |watch| {
@@ -150,8 +155,10 @@ fn a_worker_says_when_it_parks_and_when_it_is_back() {
     watched("a_worker_says_when_it_parks_and_when_it_is_back", |watch| {
         let (told, events) = std_mpsc::channel();
         let (park, unpark) = (told.clone(), told.clone());
+        // A spare would poll some of the tasks if the worker has no processor for long.
         let runtime = Builder::new_multi_thread()
             .worker_threads(1)
+            .spares(0)
             .on_thread_park(move || park.send("park").unwrap())
             .on_thread_unpark(move || unpark.send("unpark").unwrap())
             .build()
@@ -170,8 +177,8 @@ fn a_worker_says_when_it_parks_and_when_it_is_back() {
 }
 
 #[test]
-fn what_a_park_handler_spawns_is_run_and_its_panics_are_told() {
-    watched("what_a_park_handler_spawns_is_run_and_its_panics_are_told", |watch| {
+fn park_handlers_may_spawn_and_their_panics_are_reported() {
+    watched("park_handlers_may_spawn_and_their_panics_are_reported", |watch| {
         let (ran, runs) = std_mpsc::channel();
         let (panicked, panics) = std_mpsc::channel();
         let spawned = AtomicBool::new(false);

@@ -29,7 +29,7 @@ fn whole_files_come_back_as_they_were_written() {
 }
 
 #[test]
-fn what_is_not_there_is_an_error_of_its_kind() {
+fn a_missing_file_is_a_not_found_error() {
     on_each_size("not there", || async {
         let dir = Dir::new();
         let nowhere = dir.at("nowhere");

@@ -1,4 +1,4 @@
-//! Open files: what is in flight is neither lost nor done twice.
+//! Open files: operations in flight are neither lost nor done twice.
 
 mod common;
 
@@ -13,15 +13,15 @@ use std::os::unix::net::UnixStream;
 use std::pin::pin;
 use std::task::{Context, Poll, Waker};
 
-/// More than one operation moves.
+/// More bytes than one operation moves.
 fn many_bytes() -> Vec<u8> {
-    // A prime number of different ones, so that none looks right in the wrong place.
+    // The pattern has a prime length, so that a byte in the wrong place is noticed.
     let mut bytes: Vec<u8> = (0..=250).collect::<Vec<u8>>().repeat(20_000);
     bytes.truncate(5_000_000);
     bytes
 }
 
-/// Polls `future` once and drops it; what it returned.
+/// Polls `future` once and drops it; returns its result.
 fn poll_once<F: Future>(future: F) -> Option<F::Output> {
     match pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
         Poll::Ready(result) => Some(result),
@@ -95,7 +95,7 @@ fn a_file_that_is_dropped_writes_all() {
                 let mut file = File::create(&path).await.unwrap();
                 file.write_all(&many_bytes()).await.unwrap();
             });
-            // The end of the runtime is the end of what it has in flight.
+            // The runtime ends only after its operations in flight.
             drop(runtime);
             assert!(std::fs::read(&path).unwrap() == many_bytes());
         });
@@ -157,7 +157,7 @@ fn a_write_goes_where_the_reader_is_even_if_more_was_read() {
         let mut options = OpenOptions::new();
         let mut file = options.read(true).write(true).open(dir.at("file")).await.unwrap();
         let mut six = [0; 6];
-        // The thread that reads is fast enough at times.
+        // Sometimes the reading thread is so fast that the first poll is ready.
         while poll_once(file.read(&mut six)).is_some() {
             file.rewind().await.unwrap();
         }
@@ -180,7 +180,7 @@ fn a_write_goes_where_the_reader_is_even_if_more_was_read() {
 }
 
 #[test]
-fn what_cannot_go_back_says_so_and_mixes_nothing_up() {
+fn a_file_that_cannot_seek_back_returns_an_error_and_keeps_the_order() {
     on_each_size("no way back", || async {
         let (mut file, mut there) = slow_file();
         assert!(poll_once(file.read(&mut [0; 8])).is_none());
@@ -197,13 +197,14 @@ fn what_cannot_go_back_says_so_and_mixes_nothing_up() {
 }
 
 #[test]
-fn an_error_of_a_write_is_told_once_and_before_anything_relies_on_it() {
+fn an_error_of_a_write_is_returned_once_by_the_next_operation() {
     on_each_size("write error", || async {
         let dir = Dir::new();
         std::fs::write(dir.at("file"), "abc").unwrap();
         let mut file = File::open(dir.at("file")).await.unwrap();
         for round in 0..4 {
-            // The bytes are taken; that the file is for reading only comes out later.
+            // The bytes are accepted; the error comes later, since the file is open for reading
+            // only.
             file.write_all(b"x").await.unwrap();
             let error = match round {
                 0 => file.flush().await,
@@ -244,7 +245,7 @@ fn questions_wait_for_what_is_in_flight() {
 }
 
 #[test]
-fn a_question_that_nobody_waits_for_is_still_in_flight() {
+fn a_question_without_a_waiting_task_is_still_in_flight() {
     on_each_size("dropped question", || async {
         let (mut file, mut there) = slow_file();
         let mut buf = [0; 4];

@@ -90,7 +90,7 @@ fn every_thread_of_the_pool_is_inside_of_the_guest() {
             task.await.unwrap()
         });
         assert_eq!(inside, guest);
-        // A thread that has entered the pool is inside of the guest while it waits.
+        // A thread that has entered the pool is inside the guest while it waits.
         let entered = runtime.enter();
         assert_eq!(current_guest(), None);
         assert_eq!(blitz::block_on(async { current_guest() }), guest);
@@ -198,7 +198,7 @@ fn one_task_uses_both_runtimes() {
             accepts.await.unwrap().unwrap();
             here.write_u32(8).await.unwrap();
             assert_eq!(reader.await.unwrap().unwrap(), 8);
-            // Timeouts of the one around waits of the other.
+            // Timeouts of one runtime around waits of the other.
             let late = tokio::time::timeout(SHORT, blitz::time::sleep(Duration::MAX)).await;
             assert!(late.is_err());
             let late = blitz::time::timeout(SHORT, tokio::time::sleep(Duration::MAX)).await;
@@ -235,7 +235,7 @@ fn aborts_cross_the_border() {
             stop.abort();
             assert!(waits.await.unwrap().unwrap_err().is_cancelled());
             assert_eq!(tally.dropped(), 2);
-            // The task that waits is aborted: what it waits for goes on.
+            // The waiting task is aborted; the task that it awaits goes on.
             let (send, receive) = blitz::sync::oneshot::channel();
             let inner = tokio::spawn(receive);
             let waits = blitz::spawn(pending::<()>());
@@ -292,7 +292,8 @@ fn runtimes_with_and_without_a_guest_live_side_by_side() {
         let (one_guest, other_guest) = (guest_of(&one), guest_of(&other));
         assert_ne!(one_guest, other_guest);
         assert_eq!(plain.broadcast(|_| current_guest()), [None; 2]);
-        // A task of the one blocks on the other: what runs on top of it is the one's.
+        // A task of one runtime blocks on the other; work that runs on top of it belongs to the
+        // first runtime.
         let (outer, inner) = (one.clone(), other.clone());
         let seen = one.spawn(async move {
             assert_eq!(current_guest(), guest_of(&outer));
@@ -308,7 +309,8 @@ fn runtimes_with_and_without_a_guest_live_side_by_side() {
     });
 }
 
-/// A worker that waits inside of another context runs other tasks of its pool: in its own.
+/// A worker that waits inside another context runs other tasks of its pool in the pool's own
+/// context.
 #[test]
 fn what_runs_on_top_of_a_wait_is_in_the_pools_own_guest() {
     watched("what_runs_on_top_of_a_wait_is_in_the_pools_own_guest", |watch| {
@@ -322,7 +324,7 @@ fn what_runs_on_top_of_a_wait_is_in_the_pools_own_guest() {
             other.block_on(receive).unwrap()
         });
         assert_eq!(seen.join().unwrap(), guest);
-        // The same below a guard of the user's own.
+        // The same while the user holds an `EnterGuard` of a third runtime.
         let third = tokio::runtime::Builder::new_current_thread().build().unwrap();
         let (handle, strange) = (one.handle(), third.handle().clone());
         let seen = one.spawn(async move {
@@ -399,7 +401,7 @@ fn the_guest_ends_after_the_tasks_that_may_use_it() {
     struct UsesTokio(Arc<AtomicBool>);
     impl Drop for UsesTokio {
         fn drop(&mut self) {
-            // As the drop of a client may do, to say good-bye.
+            // The drop of a client may do this, to close its connection.
             let ran = tokio::runtime::Handle::try_current().is_ok_and(|handle| {
                 handle.block_on(async { tokio::spawn(async { 7 }).await.is_ok_and(|n| n == 7) })
             });
@@ -421,8 +423,8 @@ fn the_guest_ends_after_the_tasks_that_may_use_it() {
 }
 
 #[test]
-fn what_the_guest_still_runs_is_reported_in_time() {
-    watched("what_the_guest_still_runs_is_reported_in_time", |watch| {
+fn tasks_left_in_the_guest_are_reported_in_time() {
+    watched("tasks_left_in_the_guest_are_reported_in_time", |watch| {
         let runtime = watch.runtime(host(1));
         let (handle, tokio) = (runtime.handle(), runtime.tokio().unwrap());
         let (go, wait) = mpsc::channel::<()>();
@@ -446,8 +448,8 @@ fn what_the_guest_still_runs_is_reported_in_time() {
 }
 
 #[test]
-fn a_shutdown_does_not_wait_longer_for_the_guest_than_it_was_told() {
-    watched("a_shutdown_does_not_wait_longer_for_the_guest_than_it_was_told", |watch| {
+fn a_shutdown_waits_for_the_guest_no_longer_than_its_limit() {
+    watched("a_shutdown_waits_for_the_guest_no_longer_than_its_limit", |watch| {
         let runtime = watch.runtime(host(1));
         let (handle, tokio) = (runtime.handle(), runtime.tokio().unwrap());
         let (go, wait) = mpsc::channel::<()>();
@@ -542,7 +544,7 @@ fn threads_of_the_guest_can_be_chosen() {
 #[test]
 fn a_pool_that_cannot_be_built_leaves_no_guest() {
     watched("a_pool_that_cannot_be_built_leaves_no_guest", |_| {
-        // The team has the handler, and each thread of the guest would have the team.
+        // The team owns the handler, and each thread of the guest would own the team.
         let token = Arc::new(());
         let in_handler = token.clone();
         let error = Runtime::builder()
@@ -596,14 +598,14 @@ fn a_program_may_have_a_guest() {
     assert_eq!(program(), 2);
 }
 
-/// The guest's clock is the system's: only Blitz's clock stands.
+/// The guest's clock is the system's: only Blitz's clock is paused.
 #[blitz::test(tokio, start_paused = true)]
 async fn the_guests_clock_goes_on_while_the_pools_stands() {
     let (real, paused) = (std::time::Instant::now(), blitz::time::Instant::now());
     tokio::time::sleep(Duration::from_millis(5)).await;
     assert!(real.elapsed() >= Duration::from_millis(5));
     assert_eq!(paused.elapsed(), Duration::ZERO);
-    // An idle pool's clock moves to its own next timer; those of the guest do not hold it.
+    // The clock of an idle pool moves to its own next timer; timers of the guest do not hold it.
     blitz::time::sleep(Duration::from_secs(3_600)).await;
     assert_eq!(paused.elapsed(), Duration::from_secs(3_600));
     assert_eq!(blitz::spawn(use_tokio()).await.unwrap(), 7);

@@ -1,4 +1,4 @@
-//! The current pool, and what a handle can still do when its pool is ending or gone.
+//! The current pool, and the operations of a handle whose pool is ending or gone.
 
 mod common;
 
@@ -31,7 +31,7 @@ fn guards_may_be_dropped_in_any_order() {
 }
 
 #[test]
-fn what_is_entered_counts_more_than_the_worker_and_less_than_a_call() {
+fn an_entered_pool_goes_before_the_workers_own_and_after_a_call() {
     let (outer, inner) = (runtime(2), runtime(3));
     let (outer_handle, inner_handle) = (outer.handle(), inner.handle());
     outer.block_on(async {
@@ -42,7 +42,7 @@ fn what_is_entered_counts_more_than_the_worker_and_less_than_a_call() {
             let spawned = blitz::spawn(async { current() });
             assert_eq!(blitz::block_on(spawned).unwrap(), Some(3));
             drop(entered);
-            // A wait runs other work of the worker's pool, which is in that pool and in no other.
+            // A waiting worker runs other work of its own pool; that work sees only its own pool.
             let entered = inner_handle.enter();
             let own = outer_handle.spawn(async { current() });
             assert_eq!(blitz::block_on(own).unwrap(), Some(2));
@@ -108,7 +108,7 @@ fn jobs_after_the_end_are_cancelled_at_once() {
 }
 
 #[test]
-fn what_waits_for_jobs_goes_elsewhere_after_the_end() {
+fn scopes_and_joins_run_elsewhere_after_the_end() {
     watched("what_waits_for_jobs_goes_elsewhere", |_| {
         let handle = runtime(2).handle();
         let _entered = handle.enter();
@@ -173,8 +173,7 @@ fn spawning_while_thread_locals_are_destroyed_is_safe() {
         fn drop(&mut self) {
             let Some((handle, send)) = self.0.take() else { return };
             let entered = handle.enter();
-            // With the thread's locals gone, nothing can be entered: what is spawned runs
-            // elsewhere.
+            // The thread's locals are gone, so no pool can be entered: tasks are spawned elsewhere.
             let task = blitz::spawn(async { 1 });
             let on_pool = handle.spawn(async { 2 });
             let sum = blitz::block_on(async { task.await.unwrap() + on_pool.await.unwrap() });
@@ -236,7 +235,7 @@ fn without_a_pool_the_error_says_what_to_do() {
     assert!(error.is_missing_context() && !error.is_thread_local_destroyed());
     assert!(error.to_string().contains("Handle::enter"), "{error}");
     assert_eq!(format!("{error:?}"), format!("TryCurrentError({error})"));
-    // A thread that ends: which of its locals goes first is the system's affair.
+    // A thread that ends; the system decides which of its locals is dropped first.
     let (send, receive) = std::sync::mpsc::channel();
     std::thread::spawn(move || {
         LAST.set(Some(Asks(send)));
@@ -249,7 +248,7 @@ fn without_a_pool_the_error_says_what_to_do() {
 }
 
 #[test]
-fn what_a_caller_runs_while_it_waits_may_drop_the_pool_that_it_waits_for() {
+fn a_job_on_top_of_a_waiting_caller_may_drop_the_pool() {
     watched("dropped_on_top", |_| {
         let (a, b) = (pool(1), pool(1));
         let handle = a.handle();
@@ -282,7 +281,7 @@ fn jobs_of_another_thread_run_although_the_lent_one_is_away() {
 }
 
 #[test]
-fn the_drop_of_what_is_refused_reaches_no_caller() {
+fn a_panic_in_the_drop_of_a_refused_job_reaches_no_caller() {
     struct Bomb;
     impl Drop for Bomb {
         fn drop(&mut self) {

@@ -1,4 +1,4 @@
-//! What `blitz-par` asks of the core: the worker that a loop runs on, and forks that know it.
+//! The interface for `blitz-par`: the worker that runs a loop, and forks that know their worker.
 
 mod common;
 
@@ -41,7 +41,7 @@ fn the_first_half_need_not_be_sent() {
 }
 
 #[test]
-fn a_fork_is_told_of_its_thief_and_knows_the_worker_that_runs_it() {
+fn a_fork_knows_whether_it_was_stolen_and_which_worker_runs_it() {
     watched("stolen", |watch| {
         let pool = watch.pool(pool(2));
         let both = Barrier::new(2);
@@ -65,7 +65,7 @@ fn a_fork_is_told_of_its_thief_and_knows_the_worker_that_runs_it() {
 }
 
 #[test]
-fn nothing_is_wanted_where_no_other_worker_is() {
+fn a_pool_of_one_worker_wants_no_parts() {
     assert!(!pool(1).install(|| enter(|here| here.wanted())));
 }
 

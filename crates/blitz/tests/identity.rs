@@ -1,5 +1,5 @@
-//! Jobs see no task, no task-local value and no entered pool of a stranger, however they are
-//! reached.
+//! Jobs do not see the task, the task-local values or the entered pool of unrelated code below them
+//! on the stack, whichever way a worker gets to them.
 
 mod common;
 
@@ -11,10 +11,10 @@ use std::sync::{Arc, Mutex, mpsc};
 
 blitz::task_local!(static USER: &'static str);
 
-/// How many workers the pool has that the task of alice enters.
+/// The number of workers of the pool that alice's task enters.
 const ENTERED: usize = 3;
 
-/// What a piece of code sees of the task around it.
+/// What code sees of the task around it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Sight {
     in_task: bool,
@@ -28,7 +28,7 @@ impl Sight {
         Sight { in_task: blitz::task::try_id().is_some(), user: USER.try_get().ok(), workers }
     }
 
-    /// What a job of a pool of `workers` workers is to see.
+    /// What a job of a pool of `workers` workers should see.
     fn of_job(workers: usize) -> Sight {
         Sight { in_task: false, user: None, workers }
     }
@@ -52,14 +52,14 @@ impl Witness {
         self.0.lock().unwrap().len()
     }
 
-    /// Every job of `count` has run, and saw nothing of a stranger.
+    /// Checks that all `count` jobs have run, and saw nothing of other tasks.
     #[track_caller]
     fn assert_jobs(&self, count: usize, workers: usize) {
         assert_eq!(*self.0.lock().unwrap(), vec![Sight::of_job(workers); count]);
     }
 }
 
-/// Runs `f` inside of a task of `pool` that has a task-local value and has entered another pool.
+/// Runs `f` inside a task of `pool` that has a task-local value and has entered another pool.
 fn as_alice<R: Send + 'static>(
     pool: &Arc<Pool>,
     f: impl FnOnce(&Arc<Pool>) -> R + Send + 'static,
@@ -94,7 +94,7 @@ fn a_job_that_a_join_takes_back() {
             join(|| drop(pool.spawn_cpu(jobs.job())), || ());
             pool.in_place_scope(|s| join(|| s.spawn(|_| jobs.job()()), || ()));
             pool.in_place_scope_fifo(|s| join(|| s.spawn_fifo(|_| jobs.job()()), || ()));
-            // The panic of a half does not show jobs anything, either.
+            // Jobs see nothing of the task after a half has panicked, either.
             let spawn_and_panic = || {
                 pool.spawn_detached(jobs.job());
                 panic!("a half")
@@ -153,7 +153,7 @@ fn mail() {
     });
 }
 
-/// Has another thread post `jobs` jobs of `witness` and then wait for one that it installs.
+/// Starts a thread that posts `jobs` jobs of `witness` and then waits for one that it installs.
 fn from_outside(pool: &Arc<Pool>, witness: &Witness, jobs: usize) -> std::thread::JoinHandle<()> {
     let (pool, witness, posted) = (pool.clone(), witness.clone(), Arc::new(AtomicBool::new(false)));
     let told = posted.clone();
@@ -192,7 +192,8 @@ fn an_injected_job_that_comes_with_another_and_that_a_join_takes_back() {
             let first_half = || {
                 pool.in_place_scope(|s| {
                     std::thread::scope(|threads| drop(threads.spawn(|| s.spawn(|_| ()))));
-                    // These come with the scope's job, and wait in the deque when that has run.
+                    // These come in one batch with the scope's job, and wait in the deque when that
+                    // job has run.
                     thread = Some(from_outside(pool, &jobs, 3));
                 });
             };
@@ -222,7 +223,8 @@ fn a_stolen_job() {
         });
         alice_is_there.recv().unwrap();
         let (jobs, inside) = (witness.clone(), pool.clone());
-        // The other worker has the job and blocks until it has run: the one of alice takes it.
+        // The other worker has the job in its deque and blocks until the job has run: alice's
+        // worker takes it.
         pool.install(move || {
             let (send, receive) = mpsc::channel();
             let job = jobs.job();
@@ -239,7 +241,7 @@ fn a_stolen_job() {
 }
 
 #[test]
-fn a_descendant_that_a_waiting_worker_finds_by_following_who_stole() {
+fn a_descendant_that_a_waiting_worker_finds_by_leapfrogging() {
     watched("a_descendant", |watch| {
         let (pool, witness) = (watch.pool(pool(2)), Witness::default());
         let jobs = witness.clone();
@@ -307,7 +309,7 @@ fn a_job_that_a_yield_runs() {
             assert_eq!(blitz::yield_job(), Some(Yield::Executed));
             pool.spawn_detached(jobs.job());
             assert_eq!(blitz::yield_local(), Some(Yield::Executed));
-            // A job has nothing to hide from another but what it has entered itself.
+            // A job that enters a pool and sets a task-local value hides both from other jobs, too.
             let (inside, job) = (pool.clone(), jobs.job());
             pool.spawn_detached(move || {
                 let other = common::pool(ENTERED);
@@ -332,7 +334,7 @@ fn a_job_of_an_exit_handler() {
             USER.sync_scope("alice", || {
                 blitz::spawn_detached(jobs.job());
                 join(|| blitz::spawn_detached(jobs.job()), || ());
-                // This one is left to the worker's last look.
+                // The worker finds this job at its last look.
                 blitz::spawn_detached(jobs.job());
             });
         };
@@ -357,7 +359,7 @@ fn a_job_that_helps_another_pool_to_its_end() {
     });
 }
 
-/// Calls `f` inside of a local task of this thread that has a task-local value.
+/// Calls `f` inside a local task of this thread that has a task-local value.
 fn as_local_alice(f: impl FnOnce() + 'static) {
     let set = LocalSet::new();
     block_on(set.run_until(async {
@@ -371,7 +373,7 @@ fn as_local_alice(f: impl FnOnce() + 'static) {
 #[test]
 fn a_job_on_a_thread_that_a_pool_has_adopted() {
     watched("a_job_on_a_thread_that_a_pool_has_adopted", |_| {
-        // Inside of the task, so that each operation begins and ends in there.
+        // Inside the task, so that each operation begins and ends in there.
         let adopting = || Pool::builder().workers(1).use_current_thread().build().unwrap();
         let witness = Witness::default();
         let jobs = witness.clone();

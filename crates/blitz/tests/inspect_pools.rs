@@ -1,8 +1,9 @@
-//! What the page says about a pool: `Builder::inspect`.
+//! The data of a pool on the page: `Builder::inspect`.
 #![cfg(feature = "inspect")]
 
 mod common;
 
+use blitz::inspect::{Inspect, Token};
 use blitz::{Pool, task};
 use common::wait_for;
 use std::future::pending;
@@ -11,8 +12,15 @@ use std::net::{SocketAddr, TcpStream};
 
 /// The answer to a request for data of the pool `name`.
 fn ask(page: SocketAddr, path: &str, name: &str) -> serde_json::Value {
+    send(page, &format!("GET /api/v1/{path}?pool={name}"), None)
+}
+
+/// The answer to a request with this method and target, and this token.
+fn send(page: SocketAddr, request: &str, token: Option<&Token>) -> serde_json::Value {
     let mut client = TcpStream::connect(page).unwrap();
-    let head = format!("GET /api/v1/{path}?pool={name} HTTP/1.1\r\nHost: localhost\r\n\r\n");
+    let token = token.map(|token| format!("Authorization: Bearer {}\r\n", token.reveal()));
+    let token = token.unwrap_or_default();
+    let head = format!("{request} HTTP/1.1\r\nHost: localhost\r\n{token}\r\n");
     client.write_all(head.as_bytes()).unwrap();
     let mut answer = String::new();
     client.read_to_string(&mut answer).unwrap();
@@ -22,7 +30,7 @@ fn ask(page: SocketAddr, path: &str, name: &str) -> serde_json::Value {
 
 fn shown(name: &str) -> (Pool, SocketAddr) {
     let pool = Pool::builder().workers(1).build().unwrap();
-    let settings = blitz::inspect::Inspect::at("127.0.0.1:0").name(name);
+    let settings = Inspect::at("127.0.0.1:0").name(name);
     let page = pool.inspect(settings).unwrap().unwrap();
     (pool, page.address())
 }
@@ -55,11 +63,101 @@ fn tasks_are_listed_as_the_pool_lists_them() {
 }
 
 #[test]
+fn hundreds_of_workers_and_several_pools_are_shown() {
+    let (small, page) = shown("small");
+    let large = Pool::builder().workers(300).build().unwrap();
+    let settings = Inspect::at("127.0.0.1:0").name("large");
+    assert_eq!(large.inspect(settings).unwrap().unwrap().address(), page);
+    large.broadcast(|_| ());
+    small.broadcast(|_| ());
+    let names = send(page, "GET /api/v1/pools", None)["pools"].to_string();
+    assert!(names.contains("\"small\"") && names.contains("\"large\""), "{names}");
+    for (name, workers) in [("small", 1), ("large", 300)] {
+        assert_eq!(ask(page, "summary", name)["workers"], workers);
+        let answer = ask(page, "workers", name);
+        assert!(answer["workers"].as_array().unwrap().len() >= workers, "{name}");
+        let tracks = ask(page, "timeline", name);
+        assert!(tracks["tracks"].as_array().unwrap().len() >= workers, "{name}");
+        for path in ["tasks", "stalls", "explain"] {
+            assert_eq!(ask(page, path, name)["pool"], name, "{path}");
+        }
+    }
+}
+
+#[test]
 fn a_pool_that_has_ended_is_not_found() {
     let (pool, page) = shown("ends");
     assert_eq!(ask(page, "summary", "ends")["pool"], "ends");
     drop(pool);
     assert!(ask(page, "summary", "ends")["error"].is_string());
+}
+
+/// An address of this machine that no other test asks for.
+fn free_address() -> String {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    listener.local_addr().unwrap().to_string()
+}
+
+#[test]
+fn a_pool_with_a_token_is_on_no_page_without_it() {
+    let pool = || Pool::builder().workers(1).build().unwrap();
+    let (open, closed, other) = (pool(), pool(), pool());
+    let address = free_address();
+    let page = open.inspect(Inspect::at(&address).name("open")).unwrap().unwrap().address();
+    let token = Token::random().unwrap();
+    let settings = |name: &str| Inspect::at(&address).name(name).token(token.clone());
+    let refused = closed.inspect(settings("closed")).unwrap_err().to_string();
+    assert!(refused.contains("is served without a token"), "{refused}");
+    assert_eq!(ask(page, "summary", "open")["pool"], "open");
+    let hidden = ask(page, "summary", "closed");
+    assert!(hidden["error"].as_str().unwrap().contains("no pool is called"), "{hidden}");
+    let names = send(page, "GET /api/v1/pools", None)["pools"].to_string();
+    assert!(names.contains("open") && !names.contains("closed"), "{names}");
+    // The closed pool gets a page of its own. The page shows the open pool, too: there it is better
+    // protected than it asked for.
+    let settings = Inspect::at(free_address()).name("kept").token(token.clone());
+    let own = closed.inspect(settings.clone()).unwrap().unwrap();
+    assert!(own.url().contains(token.reveal()));
+    let summary = "GET /api/v1/summary?pool=";
+    for name in ["kept", "open"] {
+        let answer = send(own.address(), &format!("{summary}{name}"), Some(&token));
+        assert_eq!(answer["pool"], name);
+        assert!(send(own.address(), &format!("{summary}{name}"), None)["error"].is_string());
+    }
+    let strange = settings.clone().token(Token::random().unwrap());
+    let refused = other.inspect(strange).unwrap_err().to_string();
+    assert!(refused.contains("is served with another token"), "{refused}");
+    // The same token means the same page.
+    assert_eq!(other.inspect(settings).unwrap().unwrap().address(), own.address());
+}
+
+#[test]
+fn a_probe_needs_a_token_and_shows_where_tasks_wait() {
+    const WAIT: u32 = line!() + 2;
+    async fn waits_for_word(word: blitz::sync::oneshot::Receiver<()>) {
+        let _ = word.await;
+    }
+    let pool = Pool::builder().workers(1).build().unwrap();
+    let token = Token::random().unwrap();
+    let settings = Inspect::at(free_address()).name("probed").token(token.clone());
+    let page = pool.inspect(settings).unwrap().unwrap().address();
+    let (_word, heard) = blitz::sync::oneshot::channel();
+    let task = pool.spawn(waits_for_word(heard));
+    wait_for(|| pool.tasks().iter().any(|task| task.idle().is_some()));
+    let request = "POST /api/v1/probe?pool=probed";
+    assert!(send(page, request, None)["error"].as_str().unwrap().contains("token"));
+    let answer = send(page, request, Some(&token));
+    assert_eq!(answer["probed"], serde_json::json!({ "woken": 1, "polled": 1 }), "{answer}");
+    assert_eq!(answer["stacks"][0]["id"], task.id().to_string());
+    let frames = answer["stacks"][0]["stacks"][0].as_array().unwrap();
+    // A build with line tables alone lacks full names of functions, so the test compares lines.
+    let leaf = format!("inspect_pools.rs:{WAIT}:");
+    let is_leaf = |frame: &serde_json::Value| frame["at"].as_str().unwrap().contains(&leaf);
+    assert!(frames.iter().any(is_leaf), "{answer}");
+    // A page without a token refuses requests that change something.
+    let (_open, page) = shown("unprobed");
+    let refusal = send(page, "POST /api/v1/probe?pool=unprobed", None);
+    assert!(refusal["error"].as_str().unwrap().contains("needs a server with a token"));
 }
 
 #[cfg(unix)]
@@ -68,7 +166,7 @@ mod from_env {
     use std::os::unix::net::UnixStream;
     use std::process::Command;
 
-    /// A daemon may have closed what reads its standard error.
+    /// A daemon may have closed its standard error.
     #[test]
     fn a_page_needs_no_standard_error() {
         const INSIDE: &str = "BLITZ_TEST_INSIDE";

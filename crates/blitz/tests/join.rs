@@ -41,7 +41,7 @@ fn borrows_reach_both_sides() {
 }
 
 #[test]
-fn both_run_exactly_once_whoever_panics() {
+fn both_halves_run_exactly_once_even_if_one_panics() {
     for workers in [1, 2, 4] {
         let pool = pool(workers);
         for (a_panics, b_panics) in [(true, false), (false, true), (true, true)] {
@@ -78,7 +78,7 @@ fn panic_waits_for_a_stolen_half() {
             let (send, receive) = channel();
             let (release, released) = channel::<()>();
             pool.join(
-                // `a` panics only once `b` runs on the other worker, and lets it go on only then.
+                // `a` waits until `b` runs on the other worker. Then it lets `b` go on, and panics.
                 move || {
                     receive.recv().unwrap();
                     drop(release);
@@ -126,7 +126,8 @@ fn a_job_that_was_kept_after_vain_offers_is_found() {
         let pool = watch.pool(pool(2));
         pool.install(|| {
             for _ in 0..200 {
-                // So small that the other worker is late each time, and this one stops offering.
+                // These forks are so small that the other worker always comes too late, and this
+                // worker stops offering them.
                 for _ in 0..2_000 {
                     blitz::join(|| (), || ());
                 }
@@ -208,7 +209,7 @@ fn context_says_whether_a_half_moved() {
         let one = watch.pool(pool(1));
         one.install(|| {
             let (a, b) = blitz::join_context(|a| a.migrated(), |b| b.migrated());
-            assert_eq!((a, b), (false, false), "one worker has nobody to move to");
+            assert_eq!((a, b), (false, false), "with one worker, no half can move");
         });
         let two = watch.pool(pool(2));
         let stolen = two.install(|| {
@@ -240,8 +241,8 @@ fn spawned_jobs_above_a_fork_do_not_confuse_it() {
                         let ran = ran.clone();
                         drop(blitz::spawn_cpu(move || ran.fetch_add(1, Relaxed)));
                     }
-                    // Runs our own other half, if it is the oldest; a later job may then lie where
-                    // the half lay.
+                    // Runs our own other half, if it is the oldest; then a later job may lie in its
+                    // place.
                     blitz::yield_job();
                     let ran = ran.clone();
                     drop(blitz::spawn_cpu(move || ran.fetch_add(1, Relaxed)));

@@ -93,8 +93,8 @@ fn results_come_in_the_order_of_ends() {
 }
 
 #[test]
-fn what_ended_before_it_was_asked_for_comes_in_the_order_of_ends() {
-    watched("what_ended_before_it_was_asked_for_comes_in_the_order_of_ends", |_| {
+fn results_from_before_the_first_wait_come_in_the_order_of_ends() {
+    watched("results_from_before_the_first_wait_come_in_the_order_of_ends", |_| {
         runtime(2).block_on(async {
             let (open, gate) = oneshot::channel::<()>();
             let mut set = JoinSet::new();
@@ -134,8 +134,8 @@ fn tasks_jobs_and_closures_mix() {
 }
 
 #[test]
-fn failures_are_told_apart_by_their_ids() {
-    watched("failures_are_told_apart_by_their_ids", |_| {
+fn failures_are_distinguished_by_their_ids() {
+    watched("failures_are_distinguished_by_their_ids", |_| {
         runtime(2).block_on(async {
             let mut set = JoinSet::<u32>::new();
             let panics = set.spawn(async { panic!("oh") });
@@ -217,7 +217,7 @@ fn detached_tasks_go_on_and_the_set_can_be_used_again() {
             }
             set.detach_all();
             assert!(set.is_empty());
-            // The late ends of the detached ones ring the bells of slots that others have by now.
+            // The detached tasks end late, and notify slots that other tasks have by now.
             for _ in 0..10 {
                 set.spawn(pending());
             }
@@ -249,7 +249,7 @@ fn a_dropped_wait_loses_nothing() {
             }
             let mut sum = 0;
             while !set.is_empty() {
-                // One poll of a wait that is dropped then.
+                // Polls a wait once, and drops it.
                 let polled = poll_fn(|cx| {
                     let next = pin!(set.join_next());
                     Poll::Ready(next.poll(cx))
@@ -322,8 +322,8 @@ fn a_set_may_move_to_another_task_between_two_results() {
 }
 
 #[test]
-fn a_panic_that_nobody_asks_for_goes_to_the_handler() {
-    watched("a_panic_that_nobody_asks_for_goes_to_the_handler", |_| {
+fn the_panic_of_a_detached_task_goes_to_the_handler() {
+    watched("the_panic_of_a_detached_task_goes_to_the_handler", |_| {
         let (send, receive) = std::sync::mpsc::channel();
         let pool = blitz::Pool::builder()
             .workers(1)

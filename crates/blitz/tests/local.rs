@@ -19,7 +19,7 @@ fn runtime(workers: usize) -> Runtime {
     Runtime::builder().workers(workers).build().unwrap()
 }
 
-/// Cannot be sent, and says where and how often it is dropped.
+/// A value that is not `Send`, and counts where and how often it is dropped.
 struct Here {
     thread: ThreadId,
     drops: Arc<AtomicUsize>,
@@ -84,8 +84,8 @@ fn a_set_is_ready_when_its_last_task_is() {
 }
 
 #[test]
-fn what_is_left_goes_on_when_the_set_is_awaited_again() {
-    watched("what_is_left_goes_on_when_the_set_is_awaited_again", |_| {
+fn remaining_tasks_go_on_when_the_set_is_awaited_again() {
+    watched("remaining_tasks_go_on_when_the_set_is_awaited_again", |_| {
         let runtime = runtime(2);
         let set = LocalSet::new();
         let (open, gate) = oneshot::channel::<()>();
@@ -296,7 +296,7 @@ fn futures_may_use_the_set_while_it_drops_them() {
 #[test]
 fn a_busy_set_lets_others_go_first() {
     watched("a_busy_set_lets_others_go_first", |_| {
-        // A task that never waits shares the thread with the future that ends the run, …
+        // A task that never waits must not starve the future that ends the run, …
         let set = LocalSet::new();
         let polls = Rc::new(Cell::new(0));
         let counted = polls.clone();
@@ -312,7 +312,7 @@ fn a_busy_set_lets_others_go_first() {
             }
         }));
         assert!((10..10_000).contains(&polls.get()), "{} polls", polls.get());
-        // … and with the tasks of another set.
+        // … or the tasks of another set.
         let other = LocalSet::new();
         let polls_before = polls.get();
         let outcome = other.spawn_local(async move {
@@ -443,7 +443,7 @@ impl Wake for Wakes {
 }
 
 #[test]
-fn every_driver_is_told_and_those_that_are_gone_are_forgotten() {
+fn every_driver_is_woken_and_dropped_ones_are_forgotten() {
     let set = LocalSet::new();
     let (open, gate) = oneshot::channel::<()>();
     let waits = set.spawn_local(async move { gate.await.unwrap() });
@@ -463,7 +463,7 @@ fn every_driver_is_told_and_those_that_are_gone_are_forgotten() {
     assert_eq!(Arc::strong_count(&counts[1]), 1, "its waker is dropped with it");
     // Any of them drives all tasks.
     assert!(first.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending());
-    assert_eq!(counts[2].0.load(SeqCst), 2, "the end of the task wakes who waits for it");
+    assert_eq!(counts[2].0.load(SeqCst), 2, "the end of the task wakes its waiter");
     assert!(third.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_ready());
 }
 

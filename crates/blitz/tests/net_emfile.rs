@@ -1,5 +1,5 @@
-//! Accepting while the process has no more descriptors. In processes of their own, whose limits no
-//! other test shares.
+//! Accepting while the process has no more descriptors. These tests run in processes of their own,
+//! so that other tests do not share their limits.
 #![cfg(target_os = "linux")]
 
 mod common;
@@ -35,7 +35,7 @@ fn in_child(name: &str, test: impl FnOnce()) {
     assert!(passed, "{}\n{text}\n{errors}", output.status);
 }
 
-/// What is before the names of this file's tests: it may be a part of another target.
+/// The prefix of this file's test names: the file may be a module of another target.
 fn prefix() -> String {
     match module_path!().split_once("::") {
         Some((_, modules)) => format!("{modules}::"),
@@ -53,7 +53,7 @@ fn runtimes() -> impl Iterator<Item = (Runtime, usize, Backend)> {
     })
 }
 
-/// Opens files until the system has no descriptor left, but for `rest`.
+/// Opens files until only `rest` descriptors are left.
 fn fill(rest: usize) -> Vec<File> {
     let mut files = Vec::new();
     let error = loop {
@@ -77,7 +77,7 @@ fn clients(count: usize, domain: Domain) -> Vec<Socket> {
     (0..count).map(|_| Socket::new(domain, Type::STREAM, None).unwrap()).collect()
 }
 
-/// What an accept loop reports: an error, or the connection.
+/// The reports of an accept loop: errors or connections.
 type News<S> = Sender<io::Result<S>>;
 
 async fn accept_tcp(listener: Arc<TcpListener>, news: News<blitz::net::TcpStream>) {
@@ -170,8 +170,8 @@ fn an_accept_that_waits_takes_the_last_descriptor() {
 }
 
 #[test]
-fn an_accept_that_waits_while_descriptors_run_out_says_so_once() {
-    in_child("an_accept_that_waits_while_descriptors_run_out_says_so_once", || {
+fn an_accept_that_waits_while_descriptors_run_out_returns_one_error() {
+    in_child("an_accept_that_waits_while_descriptors_run_out_returns_one_error", || {
         limit(200);
         for (runtime, workers, backend) in runtimes() {
             watched("descriptors run out", |watch| {

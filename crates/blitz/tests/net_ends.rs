@@ -12,14 +12,14 @@ use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use std::task::{Context, Poll, Wake, Waker};
 use std::time::Duration;
 
-/// Polls once, and expects to have to wait.
+/// Polls once, and expects that the future is pending.
 fn must_wait<R>(future: impl Future<Output = R>) {
     let mut cx = Context::from_waker(Waker::noop());
     assert!(matches!(pin!(future).poll(&mut cx), Poll::Pending));
 }
 
 #[test]
-fn what_is_cancelled_leaves_nothing_behind() {
+fn cancelled_operations_leave_nothing_behind() {
     for workers in [1, 2, 8] {
         watched("cancelled", |watch| {
             let runtime = watch.workers(workers);
@@ -85,7 +85,7 @@ fn a_connect_that_is_cancelled_closes_its_socket() {
         let listener = blitz::block_on(TcpListener::bind("127.0.0.1:0")).unwrap();
         let address = listener.local_addr().unwrap();
         for _ in 0..50 {
-            // It may be there at once; then it is dropped just the same.
+            // The connection may be ready at once; it is dropped in that case, too.
             let mut cx = Context::from_waker(Waker::noop());
             drop(pin!(TcpStream::connect(address)).poll(&mut cx));
         }
@@ -94,7 +94,7 @@ fn a_connect_that_is_cancelled_closes_its_socket() {
 }
 
 #[test]
-fn the_end_of_a_runtime_is_an_error_for_who_waits() {
+fn the_end_of_a_runtime_is_an_error_for_waiting_tasks() {
     for workers in [1, 2, 8] {
         watched("the end", |watch| {
             let runtime = watch.workers(workers);
@@ -102,7 +102,8 @@ fn the_end_of_a_runtime_is_an_error_for_who_waits() {
             let (mut here, mut there) = runtime.block_on(tcp_pair());
             let waiting = std::thread::spawn({
                 move || {
-                    // Another runtime polls, this one waits for the socket.
+                    // This thread polls the future. The driver of the runtime that ends watches the
+                    // socket.
                     blitz::block_on(async move {
                         let error = here.read(&mut [0; 4]).await.unwrap_err();
                         (here, error)
@@ -113,7 +114,7 @@ fn the_end_of_a_runtime_is_an_error_for_who_waits() {
             drop(runtime);
             let (mut here, error) = waiting.join().unwrap();
             assert!(error.to_string().contains("has ended"), "{error}");
-            // What can be had without waiting can still be had.
+            // Operations that need not wait still work.
             blitz::block_on(async {
                 there.write_all(b"late").await.unwrap();
                 let mut buf = [0; 4];
@@ -129,7 +130,7 @@ fn the_end_of_a_runtime_is_an_error_for_who_waits() {
     }
 }
 
-/// Counts its calls, and panics in some.
+/// Counts its calls; panics in each if `panics` is set.
 struct Bell {
     rung: AtomicUsize,
     panics: bool,
@@ -143,7 +144,7 @@ impl Wake for Bell {
 }
 
 #[test]
-fn a_waker_that_panics_at_the_end_keeps_nobody_else_from_being_told() {
+fn all_wakers_are_called_at_the_end_even_if_one_panics() {
     watched("panicking wakers", |watch| {
         let runtime = watch.workers(1);
         let guard = runtime.enter();

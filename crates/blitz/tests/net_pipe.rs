@@ -50,7 +50,7 @@ fn attempts_say_when_they_would_block() {
         while sender.try_write(&[0; 4_096]).is_ok() {}
         assert_eq!(sender.try_write(b"x").unwrap_err().kind(), ErrorKind::WouldBlock);
         let full = sender.try_io(|| Ok(())).unwrap_err();
-        assert_eq!(full.kind(), ErrorKind::WouldBlock, "what is known is not tried");
+        assert_eq!(full.kind(), ErrorKind::WouldBlock, "a full pipe is not tried again");
         drop(receiver);
         assert!(sender.ready(Interest::WRITABLE).await.unwrap().is_write_closed());
         poll_fn(|cx| sender.poll_write_ready(cx)).await.unwrap();
@@ -90,7 +90,7 @@ fn a_pipe_with_a_path_is_opened_by_both_ends() {
         let mut text = String::new();
         receiver.read_to_string(&mut text).await.unwrap();
         assert_eq!(text, "hello");
-        // An end of both directions needs no other one, and sees no end.
+        // A FIFO that is opened for both directions needs no peer, and sees no end of file.
         let sender = OpenOptions::new().read_write(true).open_sender(&path).unwrap();
         sender.try_write(b"x").unwrap();
         let mut byte = [0; 1];
@@ -99,7 +99,7 @@ fn a_pipe_with_a_path_is_opened_by_both_ends() {
 }
 
 #[test]
-fn what_is_no_pipe_is_refused_unless_nobody_looks() {
+fn a_file_that_is_not_a_pipe_is_refused_unless_unchecked() {
     on_each_size("no pipe", || async {
         let dir = Dir::new();
         std::fs::write(dir.at("file"), "text").unwrap();

@@ -1,4 +1,4 @@
-//! TCP on loopback: what succeeds, what fails, and that neither hangs.
+//! TCP on loopback: operations succeed or fail, and never hang.
 
 mod common;
 
@@ -44,6 +44,17 @@ fn an_echo_brings_back_what_was_sent() {
         writer.await.unwrap().unwrap();
         assert!(back == sent, "{} bytes came back", back.len());
         server.abort();
+    });
+}
+
+#[test]
+fn a_socket_is_written_without_its_reactor() {
+    on_each_size("debug", || async {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let stream = TcpStream::connect(listener.local_addr().unwrap()).await.unwrap();
+        for text in [format!("{listener:?}"), format!("{stream:?}")] {
+            assert!(text.contains("127.0.0.1:") && !text.contains("Reactor"), "{text}");
+        }
     });
 }
 
@@ -171,7 +182,7 @@ fn a_reset_in_the_middle_is_an_error_for_reader_and_writer() {
         let (buf, result) = reader.await.unwrap();
         assert!(buf.is_empty());
         assert_eq!(result.unwrap_err().kind(), ErrorKind::ConnectionReset);
-        // Written bytes may still be taken once; then the end is known.
+        // The system may still accept bytes once; then the reset is known.
         let broken = loop {
             if let Err(error) = write.write_all(&[0; 1024]).await {
                 break error.kind();

@@ -66,7 +66,7 @@ fn polled_and_tried() {
 }
 
 #[test]
-fn a_packet_that_nobody_takes_is_an_error_once_and_no_busy_loop() {
+fn a_packet_without_a_receiver_is_an_error_once_and_no_busy_loop() {
     on_each_size("udp refused", || async {
         let gone = UdpSocket::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap();
         let client = UdpSocket::bind("127.0.0.1:0").await.unwrap();

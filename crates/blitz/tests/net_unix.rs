@@ -11,7 +11,7 @@ use std::os::unix::net::UnixStream as StdStream;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 
-/// A path where nothing is; what is there later is removed with this.
+/// A path without a file. A file that is created there is removed when this is dropped.
 struct Spot(PathBuf);
 
 impl Spot {
@@ -123,7 +123,8 @@ fn a_full_receiver_holds_unconnected_senders_up() {
         while filler.try_send_to(b"fill", &spot.0).is_ok() {
             sent += 1;
         }
-        // This one has nothing in the queue: the system will not tell it when there is room.
+        // This socket has nothing in the queue, so the system does not notify it when there is
+        // room.
         let path = spot.0.clone();
         let sender = blitz::spawn(async move { late.send_to(b"late", path).await.unwrap() });
         let mut buf = [0; 8];
@@ -163,7 +164,7 @@ fn any_descriptor_can_be_waited_for() {
         let (back, got) = reader.await.unwrap();
         here = back;
         assert_eq!(got.len(), 500);
-        // The event of the close may or may not have come; that of the last bytes has.
+        // The event of the last bytes has come. The event of the close may have come, too.
         let mut guard = here.readable_mut().await.unwrap();
         assert!(guard.ready().is_readable());
         guard.retain_ready();
@@ -173,7 +174,7 @@ fn any_descriptor_can_be_waited_for() {
 }
 
 #[test]
-fn a_hang_up_that_was_cleared_is_not_told_again_and_again() {
+fn a_hang_up_that_was_cleared_is_reported_once() {
     on_each_size("hang-up", || async {
         let (here, there) = StdStream::pair().unwrap();
         here.set_nonblocking(true).unwrap();
@@ -183,7 +184,7 @@ fn a_hang_up_that_was_cleared_is_not_told_again_and_again() {
         assert!(guard.ready().is_read_closed());
         guard.clear_ready();
         drop(guard);
-        // Nothing happens any more, so nothing is ready: a task that waited would wait and not
+        // No further event comes, so nothing is ready: a task that waits here sleeps and does not
         // spin.
         let error = here.try_io(Interest::READABLE, |_| Ok(())).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::WouldBlock);

@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, Wake, Waker};
 use std::time::Duration;
 
-/// What the panic handler got.
+/// The messages of panics that the handler got.
 type Heard = Arc<Mutex<Vec<&'static str>>>;
 
 fn text(payload: &Box<dyn std::any::Any + Send>) -> &'static str {
@@ -38,7 +38,7 @@ impl Drop for Bomb {
     }
 }
 
-/// Works on, on every worker, and ends without a further report.
+/// Checks that every worker still works, and that the runtime ends without another report.
 fn works_on(runtime: Runtime) {
     assert!(runtime.pool().broadcast(|_| true).into_iter().all(|here| here));
     let tasks: Vec<_> = (0..100).map(|n| runtime.spawn(async move { n })).collect();
@@ -47,8 +47,8 @@ fn works_on(runtime: Runtime) {
     drop(runtime);
 }
 
-/// Runs `test` with a runtime of one and one of four workers; returns what the handler heard,
-/// sorted.
+/// Runs `test` with a runtime of one and one of four workers; returns the messages that the handler
+/// got, sorted.
 fn heard(name: &'static str, test: impl Fn(&Runtime)) -> Vec<Vec<&'static str>> {
     watched(name, |watch| {
         let run = |workers| {
@@ -90,7 +90,7 @@ fn in_a_poll() {
 #[test]
 fn in_the_drop_of_a_future() {
     let heard = heard("in_the_drop_of_a_future", |runtime| {
-        // Dropped by a cancellation, there is nothing else to tell.
+        // A future that is dropped by a cancellation: only its panic is reported.
         let parked = |name| {
             runtime.spawn(async move {
                 let _bomb = Bomb(name);
@@ -105,7 +105,7 @@ fn in_the_drop_of_a_future() {
         waited.abort();
         abort.abort();
         assert_eq!(text(&waited.join().unwrap_err().into_panic()), "cancelled");
-        // Dropped after its last poll, there is the output.
+        // A future that is dropped after its last poll: its output exists already.
         struct Ready(#[expect(dead_code, reason = "held for its drop")] Bomb, Option<u32>);
         impl Future for Ready {
             type Output = u32;
@@ -132,7 +132,7 @@ fn in_the_drop_of_an_output() {
         }));
         // Only now: the handle of a task that has ended would drop the output here.
         go.send(()).unwrap();
-        // Fetched or not, what the owner of the handle drops panics where it does so.
+        // An output that the owner of the handle drops panics there, whether it was fetched or not.
         let fetched = runtime.spawn(async { Bomb("fetched") }).join().unwrap();
         let caught = |drop: &mut dyn FnMut()| {
             std::panic::catch_unwind(std::panic::AssertUnwindSafe(drop)).unwrap_err()
@@ -178,7 +178,7 @@ fn in_a_waker() {
 
 #[test]
 fn a_waker_may_look_at_the_job_when_it_is_cloned_woken_and_dropped() {
-    /// Asks for what needs the job's lock.
+    /// Calls functions that need the job's lock.
     struct Looks(blitz::AbortHandle, AtomicUsize);
     impl Looks {
         fn look(&self) {
@@ -201,7 +201,7 @@ fn a_waker_may_look_at_the_job_when_it_is_cloned_woken_and_dropped() {
         let mut job = runtime.spawn_blocking(move || wait.recv().unwrap());
         let abort = job.abort_handle();
         for _ in 0..3 {
-            // Each replaces the one before, which is dropped, and the join replaces the last.
+            // Each waker replaces the one before, which is dropped; the join replaces the last one.
             let waker = Waker::from(Arc::new(Looks(abort.clone(), AtomicUsize::new(0))));
             assert!(Pin::new(&mut job).poll(&mut Context::from_waker(&waker)).is_pending());
         }
@@ -251,8 +251,8 @@ fn in_the_panic_handler_itself() {
 }
 
 #[test]
-fn whose_payload_panics_in_turn() {
-    let heard = heard("whose_payload_panics_in_turn", |runtime| {
+fn with_a_payload_that_panics_in_its_drop() {
+    let heard = heard("with_a_payload_that_panics_in_its_drop", |runtime| {
         drop(runtime.spawn(async { std::panic::panic_any(Bomb("payload")) }));
         let error = runtime.spawn(async { std::panic::panic_any(Bomb("payload")) }).join();
         let mut payload = Some(error.unwrap_err().into_panic());

@@ -122,7 +122,7 @@ mod stream {
                 numbers = numbers.window(10);
                 for read in 0..100 {
                     assert_eq!(next(&mut numbers).await, Some(read));
-                    // The only worker is free: it runs what was spawned last and all before it.
+                    // The only worker is free: it runs this job and all jobs before it.
                     blitz::spawn_cpu(|| ()).await.unwrap();
                     let called = calls.load(SeqCst);
                     assert!(called <= (read / 10 + 2) * 10, "{called} calls, {read} read");
@@ -184,7 +184,8 @@ mod stream {
                 let mut results = blitz::par::stream(items, |item| item).window(10);
                 drop(next(&mut results).await);
                 drop(results);
-                // It may still be in a window, which ends by itself: the runtime waits for it.
+                // A window may still be in progress; it ends by itself, and the runtime waits for
+                // it.
             });
             drop(runtime);
             assert_eq!(Arc::strong_count(&alive), 1);
@@ -219,8 +220,8 @@ mod stream {
     }
 
     #[test]
-    fn a_stream_begins_with_its_first_poll_and_tells_how_much_is_ready() {
-        watched("a_stream_begins_with_its_first_poll_and_tells_how_much_is_ready", |watch| {
+    fn a_stream_begins_with_its_first_poll_and_has_a_size_hint() {
+        watched("a_stream_begins_with_its_first_poll_and_has_a_size_hint", |watch| {
             let runtime = watch.workers(2);
             let mut results = blitz::par::stream(0..5, |n| n);
             assert_eq!(results.size_hint(), (0, None));
@@ -229,7 +230,7 @@ mod stream {
                 assert_eq!(results.size_hint(), (4, Some(4)));
                 assert!(!results.is_terminated());
             });
-            // What is ready needs no pool.
+            // Results that are ready need no pool.
             let mut cx = Context::from_waker(Waker::noop());
             for n in 1..5 {
                 assert_eq!(Pin::new(&mut results).poll_next(&mut cx), Poll::Ready(Some(n)));

@@ -1,4 +1,4 @@
-//! Child processes: what they read and write, and how they end.
+//! Child processes: their input, output and end.
 
 mod common;
 
@@ -28,12 +28,12 @@ fn pid(child: &Child) -> Pid {
     Pid::from_raw(child.id().unwrap().try_into().unwrap()).unwrap()
 }
 
-/// Whether there is such a process, be it as a zombie.
+/// Whether the process exists, at least as a zombie.
 fn is_there(pid: Pid) -> bool {
     test_kill_process(pid).is_ok()
 }
 
-/// Returns once the process was waited for; a worker that is kept waiting could not.
+/// Returns once the process was reaped. A worker that is blocked could not reap it.
 async fn gone(pid: Pid) {
     while is_there(pid) {
         blitz::task::yield_now().await;
@@ -45,7 +45,7 @@ fn is_pending(future: impl Future) -> bool {
 }
 
 #[test]
-fn output_and_status_tell_how_it_went() {
+fn output_and_status_are_returned() {
     on_each_size("output", || async {
         let output = sh("echo out; echo err >&2; exit 3").output().await.unwrap();
         assert_eq!(output.status.code(), Some(3));
@@ -141,7 +141,7 @@ fn a_conversation_line_by_line() {
             let answer = answers.next_line().await.unwrap().unwrap();
             assert_eq!(answer, format!("you said {round}"));
         }
-        // Waiting gives it nothing more to read, so it ends.
+        // `wait` closes its input, so it ends.
         assert!(child.wait().await.unwrap().success());
         assert_eq!(answers.next_line().await.unwrap(), None);
     });
@@ -153,8 +153,7 @@ fn a_child_that_reads_no_more_is_an_error_for_the_writer() {
         let mut child = Command::new("true").stdin(Stdio::piped()).spawn().unwrap();
         let mut stdin = child.stdin.take().unwrap();
         child.wait().await.unwrap();
-        // A child of another test that has just been forked may have the other end for a moment,
-        // too.
+        // A child that another test has just forked may hold the other end for a moment.
         let error = loop {
             if let Err(error) = stdin.write_all(&[0; 1_000]).await {
                 break error;
@@ -244,7 +243,7 @@ fn a_child_is_killed_with_its_handle_if_that_is_wanted() {
         command.stdin(Stdio::piped()).kill_on_drop(true);
         assert!(command.get_kill_on_drop());
         let mut child = command.spawn().unwrap();
-        // What would let it end otherwise.
+        // Keeps its input open, so that it would not end otherwise.
         let stdin = child.stdin.take();
         let number = pid(&child);
         drop(child);
@@ -276,7 +275,7 @@ fn a_child_that_outlives_its_runtime_is_seen_to_later() {
             other.block_on(async {
                 assert!(kept.wait().await.is_err());
                 drop(stdin);
-                // Starting another process looks for it.
+                // Starting another process reaps it.
                 while is_there(number) {
                     Command::new("true").status().await.unwrap();
                 }

@@ -56,7 +56,7 @@ fn rayon_1105_a_call_into_another_pool_starts_no_other_job_of_the_callers_pool()
         let busy: Vec<_> = (0..64).map(|_| AtomicBool::new(false)).collect();
         let calls = AtomicUsize::new(0);
         let work = |_: usize| {
-            // At most one item per outer worker at a time: that is how its memory is bounded.
+            // At most one item per outer worker at a time, so that memory is bounded.
             let me = blitz::current_worker_index().unwrap();
             assert!(!busy[me].swap(true, SeqCst), "a second item on top of a waiting one");
             inner.install(|| {
@@ -73,7 +73,7 @@ fn rayon_1105_a_call_into_another_pool_starts_no_other_job_of_the_callers_pool()
 
 #[test]
 fn rayon_1142_an_iterator_behind_a_lock_may_itself_use_the_pool() {
-    // What a bridge from a sequential iterator does: workers take turns at a lock, and `next`
+    // A bridge from a sequential iterator does this: workers take turns at a lock, and `next`
     // forks.
     watched("rayon_1142", |watch| {
         for workers in [2, 4] {
@@ -84,7 +84,7 @@ fn rayon_1142_an_iterator_behind_a_lock_may_itself_use_the_pool() {
                 for _ in 0..workers {
                     s.spawn(|_| {
                         // Other workers block on the lock while its holder waits for stolen parts
-                        // of `next`. No such part may lie below a job that blocks.
+                        // of `next`. Such a part must not lie on a stack below a job that blocks.
                         let next = || {
                             let mut items = items.lock().unwrap();
                             for_each(4, &|_| {
@@ -148,7 +148,7 @@ fn a_pool_that_adopted_a_thread_may_be_dropped_inside_its_operations() {
             });
             assert_eq!(ran.into_inner(), 1);
             assert_eq!(blitz::current_worker_index(), None);
-            // The thread is free again: what it spawns goes elsewhere and runs.
+            // The thread is free again: jobs that it spawns go to another pool and run.
             assert_eq!(blitz::spawn_cpu(|| 1).join().unwrap(), 1);
         }
     });
@@ -159,7 +159,7 @@ fn panics_whose_payload_panics_end_no_worker() {
     struct Bomb;
     impl Drop for Bomb {
         fn drop(&mut self) {
-            // Only on the way out of Blitz: a second panic during unwinding would abort anyway.
+            // Not while unwinding: a second panic would abort the process.
             if !std::thread::panicking() {
                 panic!("dropped");
             }
@@ -182,7 +182,7 @@ fn panics_whose_payload_panics_end_no_worker() {
 }
 
 #[test]
-fn workers_that_never_were_and_workers_that_left_are_not_waited_for() {
+fn workers_that_never_started_or_have_left_are_not_waited_for() {
     watched("workers_that_never_were", |watch| {
         let builder = Pool::builder().workers(3).spawn_handler(|thread| {
             // The spawner forgets about worker 1.
@@ -197,7 +197,7 @@ fn workers_that_never_were_and_workers_that_left_are_not_waited_for() {
         let counter = seen.clone();
         let leaving = Pool::builder().workers(2).exit_handler(move |_| {
             let counter = counter.clone();
-            // Others may have left already; and a job of its own is still run.
+            // Other workers may have left already. Jobs of this worker still run.
             assert_eq!(blitz::broadcast(|_| 1).len(), 2);
             drop(blitz::spawn_cpu(move || counter.fetch_add(1, Relaxed)));
         });
@@ -223,7 +223,7 @@ fn a_failed_start_does_not_wait_for_threads_that_a_spawner_keeps() {
             .build()
             .unwrap_err();
         assert!(error.is_thread_spawn());
-        // Run too late, they find the pool stopped and leave.
+        // These workers run too late: they find the pool stopped, and leave.
         let late = std::mem::take(&mut *kept.lock().unwrap());
         assert_eq!(late.len(), 2);
         late.into_iter().for_each(blitz::ThreadBuilder::run);
@@ -428,8 +428,8 @@ fn a_task_that_yields_while_another_pool_ends_goes_on_elsewhere() {
                     async move {
                         polled.store(true, SeqCst);
                         if std::thread::current().id() == here {
-                            // The worker that polls this is done with the other pool, and its
-                            // colleague sleeps.
+                            // The worker that polls this is done with the other pool, and the
+                            // second worker sleeps.
                             wait_for(|| ended.load(SeqCst));
                             wait_for(|| pool.dump().sleeping >= 1);
                         }
@@ -457,8 +457,7 @@ fn a_task_that_yields_on_top_of_a_wait_that_ends_goes_on_elsewhere() {
                     let (pool, polled) = (pool.clone(), polled.clone());
                     blitz::spawn(async move {
                         polled.store(true, SeqCst);
-                        // What is below on the stack is no longer waited for, and the other worker
-                        // sleeps.
+                        // The wait below on the stack is over, and the other worker sleeps.
                         wait_for(|| pool.dump().sleeping >= 1);
                         blitz::task::yield_now().await;
                         send.send(7).unwrap();

@@ -36,8 +36,8 @@ const PLACES: [Place; 7] = [
     Place::OtherBlockingThread,
 ];
 
-/// Drops `runtime` in `place`. Returns once it was dropped, which on one of its own threads is not
-/// its end.
+/// Drops `runtime` in `place`. Returns once it was dropped. If one of its own threads drops it, it
+/// has not ended by then.
 fn drop_in(place: Place, runtime: Runtime, other: &Runtime) {
     let handle = runtime.handle();
     let (dropped, is_dropped) = std::sync::mpsc::channel();
@@ -45,7 +45,7 @@ fn drop_in(place: Place, runtime: Runtime, other: &Runtime) {
         drop(runtime);
         dropped.send(()).unwrap();
     };
-    // Without waiting for what the handles stand for: those of the runtime are cancelled, maybe.
+    // Does not wait for the results: the end of the runtime may cancel these tasks.
     match place {
         Place::Outside => end(),
         Place::OwnTask => drop(handle.spawn(async move { end() })),
@@ -61,7 +61,7 @@ fn drop_in(place: Place, runtime: Runtime, other: &Runtime) {
     is_dropped.recv().unwrap();
 }
 
-/// Tasks in every state. Those whose handles are returned may or may not be finished.
+/// Tasks in every state. Tasks with a handle may or may not be finished.
 struct Crowd {
     handles: Vec<JoinHandle<Token>>,
     /// Ends the shielded sections.
@@ -80,7 +80,7 @@ impl Crowd {
     fn gather(handle: &Handle, tally: &Tally) -> Crowd {
         let mut handles = Vec::new();
         let mut spawn = |future: std::pin::Pin<Box<dyn Future<Output = Token> + Send>>| {
-            // Every second one is left to itself.
+            // Every second task is detached.
             let task = handle.spawn(future);
             if handles.len() % 2 == 0 { handles.push(task) } else { drop(task) }
         };
@@ -106,7 +106,7 @@ impl Crowd {
             let (held, output, woken) = (tally.token(), tally.token(), woken.clone());
             spawn(Box::pin(async move {
                 let _held = held;
-                // The channel alone may never make it wait.
+                // Yield, since the channel alone might never make it wait.
                 while woken.lock().await.recv().await.is_some() {
                     blitz::task::consume_budget().await;
                 }
@@ -128,7 +128,7 @@ impl Crowd {
                 pending::<()>().await;
                 output
             }));
-            // One that is done, whose output was not fetched.
+            // A task that is done, and whose output was not fetched.
             let output = tally.token();
             spawn(Box::pin(async move { output }));
         }
@@ -150,7 +150,7 @@ fn every_future_and_every_output_is_dropped_once() {
                 wait_for(|| crowd.sections_begun.load(SeqCst) == EACH);
                 let aborted = handle.spawn(pending::<()>());
                 aborted.abort();
-                // What is spawned last is in a queue, or polled for the first time.
+                // The task spawned last is in a queue, or is polled for the first time.
                 let queued = tally.token();
                 drop(handle.spawn(async move { drop(queued) }));
                 let (sender, noise) = (wakers.clone(), tally.clone());
@@ -226,7 +226,7 @@ impl<F: FnMut()> Drop for OnDrop<F> {
     }
 }
 
-/// Parks `count` tasks with what `guard` returns, ends the runtime and returns how it went.
+/// Parks `count` tasks, each with a guard, ends the runtime and returns the result.
 fn end_with<G: Send + 'static>(runtime: Runtime, count: u64, mut guard: impl FnMut(u64) -> G) {
     let handle = runtime.handle();
     for n in 0..count {
@@ -342,7 +342,7 @@ fn drop_handlers_may_wait_for_other_tasks() {
 }
 
 #[test]
-fn drop_handlers_that_panic_are_reported_and_stop_nobody() {
+fn drop_handlers_that_panic_are_reported_and_the_others_run() {
     watched("drop_handlers_that_panic", |_| {
         for workers in WORKERS {
             let (heard, tally) = (Arc::new(AtomicUsize::new(0)), Tally::default());
@@ -441,7 +441,7 @@ fn closures_that_wait_for_tasks_do_not_keep_them() {
                 pending::<()>().await;
                 drop(send);
             }));
-            // They end when the sender is dropped, and that is the task's.
+            // The closures end when the task drops its sender.
             let consumer = runtime.spawn_blocking(move || {
                 std::iter::from_fn(|| receive.blocking_recv()).sum::<u32>()
             });
@@ -555,8 +555,8 @@ fn an_adopted_thread_ends_its_tasks_too() {
 #[test]
 fn a_chain_of_tasks_ends_without_filling_the_stack() {
     watched("a_chain_of_tasks", |_| {
-        /// Parks tasks of which each wakes the next when it is dropped; the first one, what is
-        /// returned.
+        /// Parks tasks, each of which wakes the next when it is dropped. Dropping the returned
+        /// sender wakes the first.
         fn chain(runtime: &Runtime, tally: &Tally) -> Option<oneshot::Sender<()>> {
             let mut next: Option<oneshot::Sender<()>> = None;
             for _ in 0..20_000 {
@@ -576,7 +576,7 @@ fn a_chain_of_tasks_ends_without_filling_the_stack() {
         let first = chain(&dropped, &tally);
         drop((dropped, first));
         assert!(tally.is_even());
-        // Worker 0 is a thread that ends without having left: the pool is still complete after it.
+        // Worker 0 is a thread that ends without leaving the pool; the pool still works.
         let build = || {
             let pool = blitz::Pool::builder().workers(4).use_current_thread();
             pool.build().unwrap()

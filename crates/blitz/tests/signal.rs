@@ -55,7 +55,7 @@ fn several_signals_before_a_poll_are_one() {
 }
 
 #[test]
-fn every_listener_in_every_runtime_hears_each_signal() {
+fn every_listener_in_every_runtime_gets_each_signal() {
     watched("every listener", |watch| {
         let runtimes = [1, 2, 8].map(|workers| watch.workers(workers));
         let (heard, mut hear) = blitz::sync::mpsc::unbounded_channel();
@@ -121,7 +121,7 @@ fn a_signal_from_outside_may_hit_any_thread() {
 }
 
 #[test]
-fn signals_that_nobody_can_listen_to_are_an_error() {
+fn signals_that_cannot_be_caught_are_an_error() {
     on_each_size("forbidden", || async {
         for forbidden in [Signal::KILL, Signal::STOP, Signal::SEGV, Signal::FPE, Signal::ILL] {
             let error = signal(SignalKind::from_raw(forbidden.as_raw())).unwrap_err();

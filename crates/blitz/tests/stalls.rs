@@ -1,5 +1,5 @@
-//! Nothing stalls a pool: workers that are blocked, or compute for long, keep no task, timer,
-//! socket or job waiting.
+//! Nothing stalls a pool: workers that are blocked, or compute for long, do not delay tasks,
+//! timers, sockets or jobs.
 
 mod common;
 
@@ -19,12 +19,12 @@ use std::time::Duration;
 /// How many workers the pools have.
 const SIZES: [usize; 3] = [1, 2, 64];
 
-/// The same where all of them compute.
+/// The same for tests in which all workers compute.
 const COMPUTING: [usize; 3] = [1, 2, 6];
 
-/// A worker looks for work and is relied upon, but finds something else, which blocks it until a
-/// job has run that lies on the deque of a worker that is blocked, too. There is no driver, so
-/// nothing but the job turns the watch on.
+/// The pool relies on a searching worker, but that worker finds other work and blocks. It waits for
+/// a job on the deque of another blocked worker. There is no driver, so only the job turns the
+/// watch on.
 #[test]
 fn a_job_on_the_deque_of_a_blocked_worker_runs_although_the_one_that_looked_is_blocked() {
     watched("a_job_on_the_deque_of_a_blocked_worker", |watch| {
@@ -52,8 +52,8 @@ fn a_job_on_the_deque_of_a_blocked_worker_runs_although_the_one_that_looked_is_b
     });
 }
 
-/// A worker that waits for its descendants alone sleeps, but helps no task: the seat of the other
-/// one, which is blocked, is given away all the same.
+/// A worker that waits for its descendants sleeps, but polls no tasks. So the seat of the other
+/// worker, which is blocked, is still given to a spare.
 #[test]
 fn a_worker_that_waits_for_descendants_is_not_taken_for_a_helper() {
     watched("a_worker_that_waits_for_descendants", |watch| {
@@ -88,7 +88,7 @@ struct Blocked {
 }
 
 impl Blocked {
-    /// `count` tasks that each call `block` until the test is over.
+    /// Starts `count` tasks that each call `block` until the test is over.
     fn by(runtime: &Runtime, count: usize, block: fn(Receiver<()>)) -> Blocked {
         let begun = Arc::new(AtomicUsize::new(0));
         let (mut release, mut handles) = (Vec::new(), Vec::new());
@@ -144,12 +144,12 @@ async fn everything() {
     assert_eq!(spawned.await.unwrap(), 7);
 }
 
-/// Has everything go on beside workers that are all inside of `block`.
+/// Checks that everything goes on while all workers are inside `block`.
 fn goes_on_beside(name: &'static str, sizes: [usize; 3], block: fn(Receiver<()>)) {
     for workers in sizes {
         watched(name, |watch| {
             let runtime = watch.workers(workers);
-            // As many as there are workers, in tasks; with the reserve of spares far from used up.
+            // Blocks all workers, in tasks; there are enough spares.
             let blocked = Blocked::by(&runtime, workers, block);
             blocked.wait();
             runtime.spawn(everything()).join().unwrap();
@@ -200,7 +200,7 @@ fn a_task_that_others_wait_for_by_blocking_is_polled() {
                 senders.push(send);
                 waiting.push(runtime.spawn(async move { receive.recv().unwrap() }));
             }
-            // Behind them in the queue.
+            // These tasks are behind them in the queue.
             for (value, send) in senders.into_iter().enumerate() {
                 drop(runtime.spawn(async move { send.send(value).unwrap() }));
             }
@@ -314,7 +314,7 @@ fn a_task_that_never_waits_keeps_no_other_from_its_timer() {
 }
 
 #[test]
-fn whoever_says_that_it_blocks_gives_its_seat_away_at_once() {
+fn block_in_place_gives_the_seat_away_at_once() {
     for workers in SIZES {
         watched("block_in_place", |watch| {
             let runtime = watch.workers(workers);
@@ -404,7 +404,10 @@ fn at_the_bound_the_pool_says_so_once_and_goes_on_when_a_thread_is_back() {
         assert_eq!(runtime.block_on(waits).unwrap(), 9);
         let said = said.lock().unwrap();
         assert_eq!(said.len(), 1);
-        assert!(said[0].contains("1 spare thread") && said[0].contains("BLITZ_SPARES"), "{said:?}");
+        assert!(
+            said[0].contains("no spare thread is left of 1") && said[0].contains("BLITZ_SPARES"),
+            "{said:?}"
+        );
     });
 }
 
@@ -418,7 +421,7 @@ fn a_pool_ends_while_its_workers_are_blocked_and_spares_work() {
             runtime.spawn(everything()).join().unwrap();
             let waits = runtime.spawn(std::future::pending::<()>());
             let ends = std::thread::spawn(move || drop(runtime));
-            // The blocked ones keep the pool; the others end.
+            // The blocked tasks keep the pool alive; the others end.
             assert!(foreign_block_on(waits).unwrap_err().is_cancelled());
             drop(blocked.release);
             ends.join().unwrap();

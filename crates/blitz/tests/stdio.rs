@@ -1,4 +1,4 @@
-//! Standard input, output and error: in child processes, whose other ends are the test's.
+//! Standard input, output and error, in child processes whose other ends the test holds.
 
 mod common;
 
@@ -29,7 +29,8 @@ fn is_child() -> bool {
     env::var_os(ROLE).is_some()
 }
 
-/// The next line of the child that has `mark` in it, from there on: the harness prints, too.
+/// Returns the next line of the child that contains `mark`, from the mark on. The test harness
+/// prints, too.
 fn line_with(output: &mut StdReader<ChildStdout>, mark: &str) -> String {
     loop {
         let mut line = String::new();
@@ -69,7 +70,7 @@ fn lines_are_read_as_they_come() {
 }
 
 #[test]
-fn a_read_that_waits_holds_up_neither_workers_nor_the_end() {
+fn a_waiting_read_delays_neither_workers_nor_the_end() {
     if is_child() {
         let runtime = Runtime::builder().workers(1).build().unwrap();
         runtime.block_on(async {
@@ -87,9 +88,9 @@ fn a_read_that_waits_holds_up_neither_workers_nor_the_end() {
         let mut out = std::io::stdout();
         return writeln!(out, "mark ended").unwrap();
     }
-    watched("a_read_that_waits_holds_up_neither_workers_nor_the_end", |_| {
-        let mut child = child("a_read_that_waits_holds_up_neither_workers_nor_the_end");
-        // Kept open: nothing ever comes.
+    watched("a_waiting_read_delays_neither_workers_nor_the_end", |_| {
+        let mut child = child("a_waiting_read_delays_neither_workers_nor_the_end");
+        // The input stays open, and no byte is ever sent.
         let input = child.stdin.take().unwrap();
         let mut output = StdReader::new(child.stdout.take().unwrap());
         assert_eq!(line_with(&mut output, "mark"), "mark ended");
@@ -99,7 +100,7 @@ fn a_read_that_waits_holds_up_neither_workers_nor_the_end() {
 }
 
 #[test]
-fn what_was_written_is_there_after_the_end() {
+fn written_bytes_arrive_after_the_end() {
     const LINES: usize = 20_000;
     if is_child() {
         let runtime = Runtime::builder().workers(2).build().unwrap();
@@ -110,11 +111,11 @@ fn what_was_written_is_there_after_the_end() {
             err.write_all(b"an error\n").await.unwrap();
             assert!(format!("{out:?} {err:?} {:?}", stdin()).starts_with("Stdout"));
         });
-        // No flush: the runtime's end waits for what is on its way.
+        // No flush: the end of the runtime waits for pending writes.
         return drop(runtime);
     }
-    watched("what_was_written_is_there_after_the_end", |_| {
-        let mut child = child("what_was_written_is_there_after_the_end");
+    watched("written_bytes_arrive_after_the_end", |_| {
+        let mut child = child("written_bytes_arrive_after_the_end");
         let mut errors = child.stderr.take().unwrap();
         let errors = std::thread::spawn(move || {
             let mut text = String::new();
@@ -125,7 +126,7 @@ fn what_was_written_is_there_after_the_end() {
         for n in 0..LINES {
             assert_eq!(line_with(&mut output, "line "), format!("line {n}"));
         }
-        // The harness has a last word, and would wait for a reader.
+        // The harness prints at the end, and would wait for a reader.
         output.read_to_string(&mut String::new()).unwrap();
         assert!(child.wait().unwrap().success());
         assert!(errors.join().unwrap().contains("an error\n"));
@@ -138,7 +139,7 @@ fn a_reader_that_is_gone_is_an_error() {
         let runtime = Runtime::builder().workers(1).build().unwrap();
         runtime.block_on(async {
             stdout().write_all(b"mark begun\n").await.unwrap();
-            // The parent has closed its end when it says so.
+            // The parent sends this after it has closed its end.
             let mut word = String::new();
             BufReader::new(stdin()).read_line(&mut word).await.unwrap();
             let mut out = stdout();
@@ -154,7 +155,7 @@ fn a_reader_that_is_gone_is_an_error() {
     }
     watched("a_reader_that_is_gone_is_an_error", |_| {
         let mut child = child("a_reader_that_is_gone_is_an_error");
-        // The harness of the child has to have spoken before.
+        // The harness of the child has to have printed before.
         let mut output = StdReader::new(child.stdout.take().unwrap());
         assert_eq!(line_with(&mut output, "mark"), "mark begun");
         drop(output);

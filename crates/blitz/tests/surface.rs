@@ -48,6 +48,7 @@ macro_rules! everything_on {
         assert!(on.trace(Duration::from_secs(60)).tracks.len() >= 2);
         assert!(on.tasks().len() + on.stalls().len() <= 2);
         assert!(on.explain().cycles().is_empty());
+        assert!(on.probe().cycles().is_empty());
         // Which pool is meant.
         drop(on.enter());
     }};
@@ -111,6 +112,7 @@ fn the_free_functions_have_all_of_it() {
         assert_eq!(blitz::dump().workers.len(), 2);
         assert!(blitz::tasks().len() + blitz::stalls().len() <= 2);
         assert!(blitz::explain().cycles().is_empty());
+        assert!(blitz::probe().cycles().is_empty());
         assert_eq!(blitz::unfinished().workers, 2);
         assert_eq!(Handle::current().num_workers(), 2);
     });
@@ -127,8 +129,8 @@ fn a_runtime_is_a_pool_and_has_one_builder() {
     runtime.shutdown_background();
 }
 
-/// Returns once the drop of the pool has begun: then threads outside of the pool get no more jobs
-/// into it.
+/// Returns once the drop of the pool has begun: from then on threads outside the pool cannot add
+/// jobs.
 fn wait_for_closing(handle: &Handle) {
     common::wait_for(|| {
         let job = handle.spawn_cpu(|| ());
@@ -151,15 +153,15 @@ const CALLS: &[(&str, Call)] = &[
 ];
 
 #[test]
-fn what_must_return_a_value_panics_once_the_pool_has_ended() {
-    watched("what_must_return_a_value_panics_once_the_pool_has_ended", |_| {
+fn calls_that_must_return_a_value_panic_once_the_pool_has_ended() {
+    watched("calls_that_must_return_a_value_panic_once_the_pool_has_ended", |_| {
         let handle = two_workers().handle();
         for (name, call) in CALLS {
             let panic = catch_unwind(AssertUnwindSafe(|| call(&handle))).unwrap_err();
             let text = panic.downcast_ref::<&str>().expect("a text");
             assert!(text.contains("has ended") && text.contains("keep its Pool"), "{name}: {text}");
         }
-        // All else says so by its result, or is dropped.
+        // All other calls return an error, or drop the work.
         assert!(handle.spawn(async {}).join().unwrap_err().is_cancelled());
         assert!(handle.try_spawn(async {}).unwrap().join().unwrap_err().is_cancelled());
         assert!(handle.spawn_cpu(|| ()).join().unwrap_err().is_cancelled());
@@ -187,7 +189,7 @@ fn a_call_through_a_handle_holds_the_pool_until_it_returns() {
                 handle.install(move || {
                     begun.send(()).unwrap();
                     wait.recv().unwrap();
-                    // Inside of the pool the handle's calls work to the end.
+                    // Inside the pool the handle's calls work to the end.
                     blitz::join(|| 20, || 22)
                 })
             });
@@ -230,5 +232,20 @@ fn a_job_of_an_ending_pool_uses_its_handle() {
         go.send(()).unwrap();
         ending.join().unwrap();
         assert_eq!(receive.iter().count(), CALLS.len() + 1);
+    });
+}
+
+/// A handle may be dropped without a warning: most tasks are not awaited.
+#[test]
+#[deny(unused_must_use)]
+fn a_statement_may_spawn() {
+    watched("statements that spawn", |watch| {
+        let pool = watch.pool(common::pool(1));
+        let (send, receive) = mpsc::channel();
+        let (task, job, closure) = (send.clone(), send.clone(), send);
+        pool.spawn(async move { task.send(1).unwrap() });
+        pool.spawn_cpu(move || job.send(2).unwrap());
+        pool.spawn_blocking(move || closure.send(3).unwrap());
+        assert_eq!(receive.iter().sum::<i32>(), 6);
     });
 }

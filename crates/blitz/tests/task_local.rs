@@ -1,4 +1,4 @@
-//! `task_local!`: values that follow their task, and only that.
+//! `task_local!`: values that follow their task and are visible only there.
 
 mod common;
 
@@ -95,7 +95,7 @@ fn a_scope_inside_of_with_has_its_own_value() {
         assert_eq!(NUMBER.get(), 1);
     });
     assert!(NUMBER.try_get().is_err());
-    // Other keys do not mind.
+    // Other keys are not affected.
     let both = NUMBER.sync_scope(1, || NUMBER.with(|one| COUNT.sync_scope(Cell::new(2), || *one)));
     assert_eq!(both, 1);
 }
@@ -109,7 +109,7 @@ fn reader(number: u32) -> blitz::JoinHandle<(u32, u32)> {
     }))
 }
 
-/// Calls `wait` inside of `with`, in a task of a pool of one worker, which polls others meanwhile.
+/// Calls `wait` inside `with`, in a task of a pool of one worker, which polls others meanwhile.
 fn inside_of_with(name: &'static str, wait: impl Fn() + Send + Sync + 'static) {
     let wait = Arc::new(wait);
     for workers in [1, 2] {
@@ -241,7 +241,7 @@ fn a_spawned_task_does_not_inherit() {
 fn tasks_that_run_on_top_of_a_scope_do_not_see_it() {
     watched("tasks_that_run_on_top_of_a_scope_do_not_see_it", |_| {
         let runtime = runtime(1);
-        // The only worker waits inside of the scope, and polls the other task meanwhile, on the
+        // The only worker waits inside the scope, and polls the other task meanwhile, on the
         // same stack.
         let outer = runtime.spawn(NUMBER.scope(7, async {
             let thread = thread::current().id();
@@ -277,7 +277,7 @@ fn jobs_that_run_on_top_of_a_task_see_nothing_of_it() {
 }
 
 #[test]
-fn local_tasks_do_not_see_the_scope_of_who_drives_them() {
+fn local_tasks_do_not_see_the_scope_of_their_driver() {
     let set = LocalSet::new();
     let local = set.spawn_local(async { NUMBER.try_get().is_err() });
     let scoped = set.spawn_local(NUMBER.scope(2, async { NUMBER.get() }));
@@ -291,7 +291,7 @@ fn local_tasks_do_not_see_the_scope_of_who_drives_them() {
 #[test]
 fn futures_are_dropped_inside_of_their_scope() {
     watched("futures_are_dropped_inside_of_their_scope", |_| {
-        /// Says what it sees when it is dropped.
+        /// Sends the value that it sees when it is dropped.
         struct Looks(mpsc::Sender<Option<u32>>);
         impl Drop for Looks {
             fn drop(&mut self) {
@@ -322,7 +322,7 @@ fn futures_are_dropped_inside_of_their_scope() {
         task.abort();
         assert!(task.join().unwrap_err().is_cancelled());
         assert_eq!(receive.recv().unwrap(), Some(3));
-        // Inside of `with` of the same key, too: there …
+        // The same inside `with` of the same key: there …
         let (here, there) = (looks(), looks());
         NUMBER.sync_scope(4, || {
             NUMBER.with(|_| drop(NUMBER.scope(5, async move { drop(here) })));

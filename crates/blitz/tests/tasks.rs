@@ -1,4 +1,4 @@
-//! Tasks: spawning, awaiting, leaving them alone; what they know of themselves; what is counted.
+//! Tasks: spawning, awaiting, detaching, ids, counters.
 
 mod common;
 
@@ -78,7 +78,7 @@ fn an_output_is_dropped_with_the_handle_that_has_it() {
 }
 
 #[test]
-fn what_a_task_holds_is_dropped_before_its_handle_is_told() {
+fn a_tasks_values_are_dropped_before_its_handle_is_notified() {
     watched("what_a_task_holds_is_dropped_before", |watch| {
         let runtime = watch.workers(2);
         for _ in 0..500 {
@@ -106,8 +106,8 @@ fn a_result_is_given_out_once() {
 }
 
 #[test]
-fn tasks_know_who_they_are() {
-    watched("tasks_know_who_they_are", |watch| {
+fn tasks_know_their_ids() {
+    watched("tasks_know_their_ids", |watch| {
         let runtime = watch.workers(2);
         assert_eq!(task::try_id(), None);
         assert_eq!(runtime.block_on(async { task::try_id() }), None, "this is no task");
@@ -115,7 +115,7 @@ fn tasks_know_who_they_are() {
             .map(|_| {
                 runtime.spawn(async {
                     let before = task::id();
-                    // Neither a job nor what a wait runs is the task.
+                    // A job does not have the task's id, nor does work that a wait runs.
                     let job = blitz::spawn_cpu(task::try_id).join().unwrap();
                     let other = blitz::block_on(blitz::spawn(async { task::try_id() })).unwrap();
                     assert_eq!(blitz::block_on(async { task::try_id() }), None);
@@ -314,8 +314,8 @@ fn what_happens_to_tasks_is_counted() {
             Some(signal) => assert!(signal.signals >= 1_000 && signal.taken_elsewhere == 0),
         }
         assert_eq!((tasks.stolen, tasks.rescued), (0, 0));
-        // Each 128 of the handles that are ready when awaited cost a yield; how many are ready,
-        // turns decide.
+        // Each 128 handles that are ready when awaited cost a yield. The order of polls decides how
+        // many are ready.
         assert!(tasks.budget_yields <= 7, "{}", tasks.budget_yields);
         assert_eq!(tasks.yielded, 1_000 + tasks.budget_yields);
         assert_eq!((tasks.queue_depth, tasks.worker_queue_depths.as_slice()), (0, &[0][..]));

@@ -1,4 +1,4 @@
-//! Queues whose values come out in time. The clock stands, so that the moments are exact.
+//! Queues whose values come out in time. The clock is paused, so that the moments are exact.
 
 use blitz::sync::Mutex;
 use blitz::time::{DelayQueue, Duration, Instant, sleep, timeout};
@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 const MS: Duration = Duration::from_millis(1);
 
-/// All that is left, with the milliseconds after which it came.
+/// All remaining values, each with the milliseconds until it came.
 async fn drain<T>(queue: &mut DelayQueue<T>, start: Instant) -> Vec<(T, u128)> {
     let mut seen = Vec::new();
     while let Some(expired) = queue.next().await {
@@ -49,7 +49,7 @@ async fn deadlines_move_and_values_are_taken_out() {
     assert_eq!(queue.peek(), Some(keys[3]));
     assert_eq!(*queue.remove(&keys[1]).get_ref(), "b");
     assert!(queue.try_remove(&keys[1]).is_none());
-    // The place is used again; the old key does not name what is there now.
+    // The place is reused; the old key does not name the new value.
     queue.insert("e", 20 * MS);
     assert!(queue.try_remove(&keys[1]).is_none());
     let reset = catch_unwind(AssertUnwindSafe(|| queue.reset(&keys[1], MS)));
@@ -59,7 +59,7 @@ async fn deadlines_move_and_values_are_taken_out() {
 }
 
 #[blitz::test(start_paused = true)]
-async fn a_task_that_waits_hears_of_an_earlier_value() {
+async fn a_waiting_task_is_woken_for_an_earlier_value() {
     let start = Instant::now();
     let queue = Arc::new(Mutex::new(DelayQueue::new()));
     queue.lock().await.insert("late", 100 * MS);
@@ -94,7 +94,7 @@ async fn a_wait_that_is_dropped_loses_nothing() {
 }
 
 #[blitz::test(start_paused = true)]
-async fn many_values_come_as_a_tree_says() {
+async fn many_values_come_in_the_order_of_a_tree() {
     let start = Instant::now();
     let (mut queue, mut model) = (DelayQueue::new(), BTreeMap::new());
     let mut keys = Vec::new();

@@ -1,5 +1,5 @@
-//! The clock of a test: it stands while anything runs, and moves to the next timer when nothing
-//! does.
+//! The paused clock of a test: it stands still while work runs, and moves to the next timer when
+//! all is idle.
 
 mod common;
 
@@ -15,7 +15,7 @@ const MS: Duration = Duration::from_millis(1);
 const SECOND: Duration = Duration::from_secs(1);
 const YEAR: Duration = Duration::from_secs(365 * 24 * 3_600);
 
-/// Runs a test on runtimes of several sizes whose clocks stand.
+/// Runs a test on runtimes of several sizes with paused clocks.
 fn stopped<F: Future<Output = ()>>(name: &'static str, test: impl Fn() -> F) {
     watched(name, |watch: &Watch| {
         for workers in [1, 2, 4] {
@@ -50,7 +50,7 @@ fn a_clock_that_stands_is_resumed_from_where_it_stands() {
     });
 }
 
-/// Be it a thread or io_uring.
+/// Either a thread or io_uring does the operation.
 #[cfg(target_os = "linux")]
 #[test]
 fn time_stands_while_a_file_is_read_or_written() {
@@ -89,8 +89,8 @@ fn time_stands_while_a_file_is_read_or_written() {
 }
 
 #[test]
-fn time_stands_while_anybody_runs() {
-    stopped("time_stands_while_anybody_runs", || async {
+fn time_stands_while_a_task_runs() {
+    stopped("time_stands_while_a_task_runs", || async {
         let start = Instant::now();
         let real = std::time::Instant::now();
         let waiting = blitz::spawn(sleep(SECOND));
@@ -114,8 +114,8 @@ fn time_moves_while_a_worker_waits_for_descendants_only() {
                 let waited = runtime.block_on(async {
                     let start = Instant::now();
                     let begun = AtomicBool::new(false);
-                    // Another worker has the second half, so that this one waits, and sleeps last
-                    // or not.
+                    // Another worker has the second half, so this one waits; it may or may not be
+                    // the last to sleep.
                     let is_stolen = || wait_for(|| begun.load(Relaxed));
                     blitz::join(is_stolen, || {
                         begun.store(true, Relaxed);
@@ -206,7 +206,7 @@ fn a_cancelled_timer_does_not_move_the_clock() {
         let start = Instant::now();
         assert!(timeout(SECOND, sleep(5 * SECOND)).await.is_err());
         assert_eq!(start.elapsed(), SECOND);
-        // Now nothing is left but what a thread outside does.
+        // Now only a thread outside the runtime can make progress.
         let (send, receive) = oneshot::channel();
         let outside = std::thread::spawn(move || send.send(Instant::now()));
         receive.await.unwrap();
@@ -243,8 +243,8 @@ fn closures_that_block_hold_the_clock() {
 }
 
 #[test]
-fn advancing_wakes_those_whose_time_has_come() {
-    stopped("advancing_wakes_those_whose_time_has_come", || async {
+fn advancing_wakes_tasks_whose_time_has_come() {
+    stopped("advancing_wakes_tasks_whose_time_has_come", || async {
         let start = Instant::now();
         let ended = Arc::new(AtomicUsize::new(0));
         let (hold, held) = oneshot::channel::<()>();
@@ -308,7 +308,7 @@ fn a_running_clock_cannot_be_moved() {
     watched("a_running_clock_cannot_be_moved", |watch| {
         let runtime = watch.workers(1);
         let moved = runtime.spawn(time::advance(SECOND)).join();
-        assert!(moved.unwrap_err().to_string().contains("stopped"));
+        assert!(moved.unwrap_err().to_string().contains("call time::pause first"));
     });
 }
 

@@ -20,9 +20,9 @@ async fn poll_once(mut sleep: std::pin::Pin<&mut Sleep>) -> bool {
 }
 
 #[test]
-fn nobody_is_woken_early() {
+fn no_sleep_ends_early() {
     for workers in [1, 2, 8] {
-        watched("nobody_is_woken_early", |watch| {
+        watched("no_sleep_ends_early", |watch| {
             let runtime = watch.workers(workers);
             runtime.block_on(async {
                 let sleeps: Vec<_> = (0..200u32)
@@ -207,8 +207,8 @@ fn blocking_threads_and_local_sets_can_sleep() {
 
 /// Only an idle worker polls the driver: a worker that computes does not delay the others.
 #[test]
-fn a_worker_that_computes_delays_nobody_elses_sleep() {
-    watched("a_worker_that_computes_delays_nobody_elses_sleep", |watch| {
+fn a_worker_that_computes_delays_no_other_sleep() {
+    watched("a_worker_that_computes_delays_no_other_sleep", |watch| {
         let runtime = watch.workers(2);
         let done = Arc::new(Notify::new());
         runtime.block_on(async {
@@ -281,8 +281,8 @@ fn a_sleep_in_a_runtime_that_has_ended_says_so() {
 
 /// A thread waits in a sleep when its runtime ends: it is woken, and its poll panics.
 #[test]
-fn whoever_sleeps_when_the_runtime_ends_is_told() {
-    watched("whoever_sleeps_when_the_runtime_ends_is_told", |watch| {
+fn a_sleep_panics_when_its_runtime_ends() {
+    watched("a_sleep_panics_when_its_runtime_ends", |watch| {
         let runtime = watch.workers(1);
         let handle = runtime.handle();
         let (send, receive) = std::sync::mpsc::channel();

@@ -14,8 +14,8 @@ const MS: Duration = Duration::from_millis(1);
 const HOUR: Duration = Duration::from_secs(3_600);
 
 #[test]
-fn what_is_ready_is_in_time() {
-    watched("what_is_ready_is_in_time", |watch| {
+fn ready_futures_are_in_time() {
+    watched("ready_futures_are_in_time", |watch| {
         watch.workers(1).block_on(async {
             assert_eq!(timeout(Duration::ZERO, async { 1 }).await, Ok(1));
             assert_eq!(timeout_at(Instant::now() - MS, async { 2 }).await, Ok(2));
@@ -26,8 +26,8 @@ fn what_is_ready_is_in_time() {
 }
 
 #[test]
-fn what_is_late_is_dropped() {
-    watched("what_is_late_is_dropped", |watch| {
+fn late_futures_are_dropped() {
+    watched("late_futures_are_dropped", |watch| {
         watch.workers(2).block_on(async {
             let tally = Tally::default();
             let token = tally.token();
@@ -95,7 +95,7 @@ fn the_time_begins_when_the_timeout_is_made() {
             let late = timeout(2 * MS, pending::<()>());
             sleep(4 * MS).await;
             let mut late = pin!(late);
-            // Its timer is overdue, so nothing but the driver stands between it and its end.
+            // Its timer is overdue; it only waits for the driver.
             assert!(late.as_mut().await.is_err());
         });
     });

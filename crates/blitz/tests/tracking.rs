@@ -44,7 +44,7 @@ fn a_second_task_replaces_the_first_of_its_key() {
         assert_eq!(map.len(), 1);
         let (key, result) = map.join_next().await.unwrap();
         assert_eq!((key, result.unwrap()), ("key", 2));
-        assert!(map.join_next().await.is_none(), "nothing is said of the first");
+        assert!(map.join_next().await.is_none(), "no result of the first is returned");
         // One that has ended before it is replaced is not seen either.
         map.spawn("key", async { 1 });
         blitz::task::yield_now().await;
@@ -78,7 +78,7 @@ fn tasks_are_aborted_by_key_and_panics_stay_with_theirs() {
 }
 
 #[test]
-fn a_map_aborts_what_is_left_unless_it_lets_go() {
+fn a_map_aborts_its_tasks_unless_they_are_detached() {
     on_each_size("end of a map", || async {
         let mut map = JoinMap::new();
         let (gone, is_gone) = oneshot::channel::<()>();

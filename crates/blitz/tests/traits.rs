@@ -1,5 +1,5 @@
-//! What each public type can do: be sent, be shared, be printed, be an error. A change here is a
-//! change for users.
+//! Checks the traits of each public type: `Send`, `Sync`, `Debug`, `Error`. A change here affects
+//! users.
 
 use std::cell::Cell;
 use std::error::Error;
@@ -34,7 +34,7 @@ fn printed<T: Debug>() {}
 fn error<T: Error + Send + Sync + 'static>() {}
 fn unwinds<T: std::panic::UnwindSafe + std::panic::RefUnwindSafe>() {}
 
-/// A value that can be sent and not be shared.
+/// A value that is `Send` and not `Sync`.
 type Lonely = Cell<u8>;
 
 #[test]
@@ -45,8 +45,8 @@ fn pools() {
     each_is!(sent: blitz::ThreadBuilder);
     each_is!(printed: blitz::PoolBuilder, blitz::Builder, blitz::EnterGuard<'static>);
     each_is!(unwinds: blitz::Pool);
-    // Names of threads come from a closure of the builder's thread; what was entered is a thread's
-    // own.
+    // The builder's closure for thread names stays on its thread; an entered pool belongs to one
+    // thread.
     is_not!(blitz::PoolBuilder: Send, blitz::EnterGuard<'static>: Send, blitz::EnterGuard<'static>: Sync);
 }
 
@@ -54,7 +54,7 @@ fn pools() {
 fn jobs() {
     each_is!(shared: blitz::Scope<'static>, blitz::ScopeFifo<'static>);
     each_is!(printed: blitz::FnContext, blitz::BroadcastContext<'static>);
-    // They say something about one thread.
+    // They belong to one thread.
     is_not!(blitz::FnContext: Send, blitz::FnContext: Sync);
     is_not!(blitz::BroadcastContext<'static>: Send, blitz::BroadcastContext<'static>: Sync);
 }
@@ -87,6 +87,7 @@ fn what_looks_inside() {
     each_is!(shared: blitz::StateTimes, blitz::TypeMetrics, blitz::TraceMetrics);
     each_is!(shared: blitz::Trace, blitz::TraceTrack, blitz::TraceSlice, blitz::TraceMark);
     each_is!(shared: blitz::Explanation, blitz::WaitingTask, blitz::WaitEdge, blitz::WaitKind);
+    each_is!(shared: blitz::TaskStack, blitz::TaskFrame);
     each_is!(shared: blitz::TaskList, blitz::TaskInfo, blitz::StallReport, blitz::StallKind);
     each_is!(shared: blitz::TraceTrigger, blitz::SliceKind, blitz::MarkKind, blitz::Exposition<'static>);
     each_is!(shared: blitz::Dump, blitz::SignalDump, blitz::TaskDump, blitz::WorkerDump);

@@ -53,7 +53,7 @@ fn a_connection_that_its_client_has_reset_is_accepted_with_its_address() {
 }
 
 #[test]
-fn an_accept_that_is_not_polled_keeps_connections_from_no_other() {
+fn an_accept_that_is_not_polled_blocks_no_other() {
     for workers in [1, 2, 8] {
         let Some(runtime) = runtime(workers) else { return };
         watched("an accept that is not polled", |watch| {
@@ -67,7 +67,7 @@ fn an_accept_that_is_not_polled_keeps_connections_from_no_other() {
                     Poll::Ready(())
                 })
                 .await;
-                // Neither the first nor the last of them takes its turn.
+                // Neither the first nor the last of them polls again.
                 let client = connect(&listener);
                 let (_, address) = accepts.remove(1).await.unwrap();
                 assert_eq!(address, client.local_addr().unwrap());
@@ -80,7 +80,7 @@ fn an_accept_that_is_not_polled_keeps_connections_from_no_other() {
 }
 
 #[test]
-fn what_a_dropped_accept_has_begun_is_seen_by_poll_accept() {
+fn poll_accept_returns_the_connection_of_a_dropped_accept() {
     for workers in [1, 2, 8] {
         let Some(runtime) = runtime(workers) else { return };
         watched("poll_accept after accept", |watch| {
@@ -88,13 +88,13 @@ fn what_a_dropped_accept_has_begun_is_seen_by_poll_accept() {
             let handle = runtime.handle();
             runtime.block_on(async {
                 let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-                // The connection comes before it is asked for.
+                // The connection comes before `poll_accept`.
                 begin_and_leave(&listener);
                 let client = connect(&listener);
                 wait_for(|| io_metrics(&handle).under_way == 0);
                 let (_, address) = poll_fn(|cx| listener.poll_accept(cx)).await.unwrap();
                 assert_eq!(address, client.local_addr().unwrap());
-                // The connection comes afterwards.
+                // The connection comes after `poll_accept`.
                 begin_and_leave(&listener);
                 let mut client = None;
                 let accepted = poll_fn(|cx| {

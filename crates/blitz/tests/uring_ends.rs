@@ -1,4 +1,4 @@
-//! How a runtime ends while the system reads or writes files of it.
+//! The end of a runtime while io_uring reads or writes its files.
 #![cfg(target_os = "linux")]
 
 mod common;
@@ -25,7 +25,7 @@ fn runtime(workers: usize, backend: Backend) -> Option<Runtime> {
     built.inspect_err(|error| println!("no io_uring here: {error}")).ok()
 }
 
-/// Both ends of a FIFO that has a writer, from which nothing comes unless the test writes it.
+/// Opens both ends of a FIFO. Nothing comes from it unless the test writes.
 fn fifo(dir: &Dir, name: &str) -> std::fs::File {
     let path = dir.at(name);
     mknodat(CWD, &path, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).unwrap();
@@ -33,7 +33,7 @@ fn fifo(dir: &Dir, name: &str) -> std::fs::File {
 }
 
 #[test]
-fn a_read_that_never_comes_keeps_no_runtime() {
+fn a_read_that_never_completes_does_not_keep_the_runtime() {
     let dir = Dir::new();
     for (number, workers) in [1, 2, 8].into_iter().enumerate() {
         let Some(runtime) = runtime(workers, Backend::IoUring) else { return };
@@ -94,7 +94,7 @@ fn a_write_that_waits_for_its_reader_is_waited_for_and_reported() {
             drop(runtime.spawn(async move { file.write_all(b"hello").await }));
             wait_for(|| io_metrics(&handle).under_way == 1);
             assert!(runtime.shutdown_within(Duration::from_millis(1)).is_err(), "it is not over");
-            // The write was promised, and is done when there is room.
+            // The write was reported as done, and happens when there is room.
             let mut got = Vec::new();
             wait_for_bytes(&mut other, &mut got, full + 5);
             assert_eq!(&got[full..], b"hello");
@@ -104,7 +104,7 @@ fn a_write_that_waits_for_its_reader_is_waited_for_and_reported() {
 }
 
 #[test]
-fn what_was_written_is_written_although_the_runtime_ends_half_way() {
+fn a_write_is_completed_although_the_runtime_ends_half_way() {
     let dir = Dir::new();
     for (number, workers) in [1, 2, 8].into_iter().enumerate() {
         let Some(runtime) = runtime(workers, Backend::IoUring) else { return };
@@ -117,7 +117,7 @@ fn what_was_written_is_written_although_the_runtime_ends_half_way() {
             let bytes: Vec<u8> = (0..1_000_000_u32).map(|n| (n >> 8) as u8).collect();
             let sent = bytes.clone();
             let (done, is_done) = std::sync::mpsc::channel();
-            // The end of the runtime finds the task with its file.
+            // The runtime ends while the task has its file.
             drop(runtime.spawn(async move {
                 file.write_all(&sent).await.unwrap();
                 done.send(()).unwrap();
@@ -132,14 +132,14 @@ fn what_was_written_is_written_although_the_runtime_ends_half_way() {
     }
 }
 
-/// The FIFO once more, so that it does not block.
+/// Opens the FIFO again, non-blocking.
 fn other_end(dir: &Dir, name: &str) -> std::fs::File {
     let mut options = OpenOptions::new();
     let flags = rustix::fs::OFlags::NONBLOCK.bits() as i32;
     options.read(true).write(true).custom_flags(flags).open(dir.at(name)).unwrap()
 }
 
-/// Reads from a file that does not block until there were `count` bytes.
+/// Reads from a non-blocking file until `count` bytes came.
 fn wait_for_bytes(from: &mut std::fs::File, to: &mut Vec<u8>, count: usize) {
     let mut buffer = [0; 4_096];
     while to.len() < count {
@@ -194,7 +194,7 @@ fn a_ring_that_is_made_while_the_runtime_ends_is_closed() {
     });
 }
 
-/// A runtime with a task that the end cancels, and a write of it that goes on until the test reads
+/// A runtime with a task that its end cancels. A write of that task goes on until the test reads
 /// from the FIFO.
 fn with_stuck_write(watch: &Watch, dir: &Dir, name: &str) -> Option<(Runtime, std::fs::File)> {
     let runtime = watch.runtime(runtime(2, Backend::IoUring)?);
@@ -213,7 +213,7 @@ fn with_stuck_write(watch: &Watch, dir: &Dir, name: &str) -> Option<(Runtime, st
 }
 
 #[test]
-fn those_who_wait_are_served_or_told_while_the_end_waits_for_a_write() {
+fn waiting_threads_are_served_or_get_an_error_while_the_end_waits_for_a_write() {
     let dir = Dir::new();
     watched("served before writes", |watch| {
         let Some((runtime, mut other)) = with_stuck_write(watch, &dir, "told") else { return };
@@ -238,8 +238,8 @@ fn those_who_wait_are_served_or_told_while_the_end_waits_for_a_write() {
             runtime.shutdown_within(Duration::from_millis(1)).is_err(),
             "it waits for the write"
         );
-        // Workers that wait for the write serve them. If the pool is further, they got an error.
-        // Then the other side may be gone.
+        // Workers that wait for the write serve these threads. If the pool has got further, the
+        // threads get an error, and the other side may be gone.
         let _ = to_read.write_all(&[3]);
         let _ = to_receive.write_all(&[4; 8]);
         let told = |error: io::Error| assert!(error.to_string().contains("has ended"), "{error}");
@@ -266,7 +266,7 @@ fn a_runtime_that_waits_for_a_write_says_that_it_has_not_ended() {
         let handle = runtime.handle();
         let left = runtime.shutdown_within(Duration::from_millis(1)).unwrap_err();
         assert!(!left.is_empty(), "{left}");
-        // However far it gets, the last worker stays.
+        // However far the shutdown gets, the last worker stays.
         for _ in 0..1_000 {
             assert!(handle.unfinished().workers > 0, "{}", handle.unfinished());
             std::thread::yield_now();
@@ -298,7 +298,7 @@ fn a_connection_that_comes_after_the_end_belongs_to_its_listener() {
         assert_eq!(driver.metrics().under_way, 0, "it would accept a connection for no task");
         let mut client = std::net::TcpStream::connect(listener.local_addr().unwrap()).unwrap();
         drop(listener);
-        // The system closes what no program has accepted.
+        // The system closes connections that no program has accepted.
         match client.read(&mut [0; 8]) {
             Ok(0) => {}
             result => assert_eq!(result.unwrap_err().kind(), ErrorKind::ConnectionReset),

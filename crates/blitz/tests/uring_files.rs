@@ -36,7 +36,7 @@ fn open_cold(path: &Path, warm: usize) -> std::fs::File {
     file
 }
 
-/// Has a thread begin a read of `file` and end. Returns none if the disk was faster.
+/// Begins a read of `file` on a thread that then ends. Returns `None` if the disk was faster.
 fn begin_elsewhere(runtime: &Runtime, file: std::fs::File) -> Option<File> {
     let handle = runtime.handle();
     let begin = move || {
@@ -50,7 +50,8 @@ fn begin_elsewhere(runtime: &Runtime, file: std::fs::File) -> Option<File> {
     std::thread::spawn(begin).join().unwrap()
 }
 
-/// Reads files whose first `warm` bytes are in memory. A thread that ends begins each read.
+/// Reads files whose first `warm` bytes are in memory. Each read is begun by a thread that then
+/// ends.
 fn read_after_threads(warm: usize) {
     let dir = Dir::new();
     let path = dir.at("cold");
@@ -82,7 +83,7 @@ fn a_read_that_is_half_cold_brings_each_byte_once() {
 
 /// The thread that began the read is a worker, and ends with its runtime.
 #[test]
-fn a_read_that_its_runtime_did_not_outlive_brings_each_byte_once() {
+fn a_read_that_outlives_its_runtime_brings_each_byte_once() {
     let dir = Dir::new();
     let path = dir.at("moved");
     let bytes = numbers(&path, 32_768);
@@ -133,7 +134,7 @@ fn a_file_goes_on_where_reads_and_writes_have_left_it() {
             let mut file = file.into_std().await;
             assert_eq!(file.stream_position().unwrap(), 13);
             assert_eq!(std::fs::read(&path).unwrap(), b"one two-THRee");
-            // The system chooses the place of what is appended, and leaves the position behind it.
+            // The system chooses the place of an append, and leaves the position after it.
             file.rewind().unwrap();
             let appended = std::fs::File::options().read(true).append(true).open(&path).unwrap();
             let mut appended = File::from_std(appended);
@@ -162,7 +163,7 @@ fn a_file_goes_on_where_reads_and_writes_have_left_it() {
     });
 }
 
-/// Makes a FIFO; returns it twice, and only the first blocks.
+/// Makes a FIFO and opens it twice; only the first handle blocks.
 fn fifo(path: &Path) -> (std::fs::File, std::fs::File) {
     mknodat(CWD, path, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).unwrap();
     let open = |flags: OFlags| {
@@ -172,7 +173,7 @@ fn fifo(path: &Path) -> (std::fs::File, std::fs::File) {
     (open(OFlags::empty()), open(OFlags::NONBLOCK))
 }
 
-/// Reads `count` bytes from a file that does not block.
+/// Reads `count` bytes from a non-blocking file.
 fn read_all(mut from: &std::fs::File, count: usize) -> Vec<u8> {
     let (mut all, mut buffer) = (Vec::new(), [0; 4_096]);
     while all.len() < count {
@@ -220,7 +221,7 @@ fn a_write_outlives_the_thread_that_began_it() {
                 handle.block_on(file.write_all(&[7; LEN])).unwrap();
                 file
             };
-            // The file is not used while its bytes are waited for.
+            // The file is not used while the test waits for its bytes.
             let mut file = std::thread::spawn(begin).join().unwrap();
             wait_for(|| std::fs::metadata(&path).unwrap().len() == LEN as u64);
             runtime.block_on(file.flush()).unwrap();
@@ -325,7 +326,7 @@ fn clones_that_share_a_position_write_each_byte_once() {
     });
 }
 
-/// A read of a FIFO that is on a thread would keep its runtime.
+/// A read of a FIFO on a thread would keep its runtime from ending.
 #[test]
 fn clones_without_a_position_stay_with_io_uring() {
     let dir = Dir::new();

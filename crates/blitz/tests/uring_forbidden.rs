@@ -1,5 +1,5 @@
-//! io_uring is forbidden, by a filter of system calls, after rings were made. In processes of their
-//! own: a filter cannot be removed.
+//! A filter of system calls forbids io_uring after rings were created. Each test runs in a process
+//! of its own, because a filter cannot be removed.
 #![cfg(target_os = "linux")]
 
 mod common;
@@ -33,7 +33,7 @@ fn in_child(name: &str, errors: &[Errno], test: impl FnOnce(Errno)) {
         let output = Command::new(std::env::current_exe().unwrap())
             .args([&format!("{}{name}", prefix()), "--exact", "--nocapture", "--test-threads=1"])
             .env(ROLE, error.raw_os_error().to_string())
-            // What a forbidden ring still has is lost on purpose.
+            // The buffers of a forbidden ring are leaked on purpose.
             .env("ASAN_OPTIONS", "detect_leaks=0")
             .output()
             .unwrap();
@@ -45,7 +45,7 @@ fn in_child(name: &str, errors: &[Errno], test: impl FnOnce(Errno)) {
     }
 }
 
-/// What is before the names of this file's tests: it may be a part of another target.
+/// The prefix of this file's test names: the file may be a module of another target.
 fn prefix() -> String {
     match module_path!().split_once("::") {
         Some((_, modules)) => format!("{modules}::"),
@@ -89,7 +89,7 @@ async fn write_and_read(path: std::path::PathBuf, bytes: &[u8]) {
     assert!(read == bytes);
 }
 
-/// What a runtime had begun when io_uring was forbidden.
+/// The operations that a runtime had begun when io_uring was forbidden.
 struct Begun {
     runtime: Runtime,
     listener: Arc<TcpListener>,
@@ -109,7 +109,7 @@ fn begin(runtime: Runtime, dir: &Dir, number: usize) -> Begun {
     let (here, there) = UnixStream::pair().unwrap();
     let receives = runtime.spawn(async move {
         for _ in 0..3 {
-            // The first was begun before, the others come after.
+            // The first receive began before the filter; the others come after it.
             let (count, buffer) = there.recv_owned(vec![0; 8]).await;
             assert_eq!(&buffer[..count.unwrap()], b"hello");
             assert_eq!(there.send_owned(b"thanks".to_vec()).await.0.unwrap(), 6);
@@ -125,7 +125,7 @@ fn begin(runtime: Runtime, dir: &Dir, number: usize) -> Begun {
 fn finish(begun: Begun, dir: &Dir, number: usize) {
     let Begun { runtime, listener, accepts, here, receives, silent } = begun;
     let address = listener.local_addr().unwrap();
-    // What was under way is done, and what comes next is done without io_uring.
+    // Operations under way complete; later ones are done without io_uring.
     runtime.block_on(async {
         let mut answer = [0; 6];
         let mut here = here;
@@ -141,7 +141,7 @@ fn finish(begun: Begun, dir: &Dir, number: usize) {
         assert_eq!(listener.accept().await.unwrap().1, client.local_addr().unwrap());
     });
     runtime.block_on(write_and_read(dir.at(&format!("after-{number}")), &[2; 300_000]));
-    // What cannot be cancelled any more is left to the system.
+    // An operation that cannot be cancelled any more is left to the system.
     silent.1.abort();
     assert!(silent.1.join().unwrap_err().is_cancelled());
     let choice = BackendChoice::of(&runtime).unwrap();
@@ -152,8 +152,8 @@ fn finish(begun: Begun, dir: &Dir, number: usize) {
 }
 
 #[test]
-fn what_is_under_way_completes_and_the_rest_goes_on_without() {
-    let name = "what_is_under_way_completes_and_the_rest_goes_on_without";
+fn operations_under_way_complete_and_later_ones_do_without_the_ring() {
+    let name = "operations_under_way_complete_and_later_ones_do_without_the_ring";
     in_child(name, &[Errno::PERM, Errno::NOSYS], |error| {
         watched(name, |watch| {
             let dir = Dir::new();
@@ -208,7 +208,7 @@ fn files_of_the_automatic_backend_go_on_with_threads() {
                 let choice = BackendChoice::of(&runtime).unwrap();
                 assert_eq!(choice.backend, Backend::Readiness, "{choice}");
             }
-            // One that is built now has no ring from the beginning.
+            // A runtime that is built now never has a ring.
             let late = watch.runtime(Runtime::builder().workers(2).build().unwrap());
             late.block_on(write_and_read(dir.at("late"), &[4; 10_000]));
             assert!(BackendChoice::of(&late).unwrap().reason.is_some());
@@ -270,7 +270,7 @@ fn completions_that_cannot_be_fetched_are_errors() {
     });
 }
 
-/// Where the system does not even say whether completions are kept back, none is taken for lost.
+/// If the system does not even say whether it keeps completions back, none counts as lost.
 #[test]
 fn nothing_is_lost_unless_completions_were_kept_back() {
     let name = "nothing_is_lost_unless_completions_were_kept_back";
@@ -323,8 +323,8 @@ impl Wake for Again {
     }
 }
 
-/// A submission that finds no memory collects, for completions free some, and gives up at some
-/// time.
+/// A submission without memory collects completions, since they free memory, and gives up
+/// eventually.
 #[test]
 fn a_busy_submission_calls_no_waker_under_its_lock() {
     let name = "a_busy_submission_calls_no_waker_under_its_lock";

@@ -1,10 +1,11 @@
-//! `#[blitz::main]` and `#[blitz::test]` obey `BLITZ_WORKERS` and `BLITZ_SCHEDULER`. A target of
-//! its own: that of the signal scheduler sets the second for all of its tests.
+//! `#[blitz::main]` and `#[blitz::test]` obey `BLITZ_WORKERS` and `BLITZ_SCHEDULER`. This is a
+//! target of its own, because the target of the signal scheduler sets the second variable for all
+//! of its tests.
 
 use std::env;
 use std::process::Command;
 
-/// Set in the child processes that play the parts below.
+/// Set in the child processes, to choose their part below.
 const ROLE: &str = "BLITZ_TEST_VARIABLES_ROLE";
 
 fn tell(who: &str) {
@@ -36,7 +37,8 @@ fn programs_for_another_process() {
     }
 }
 
-/// What the tests of these names print in a process with these variables, and whether they pass.
+/// Runs the test of this name in a process with these variables. Returns whether it passed, and its
+/// output.
 fn elsewhere(variables: &[(&str, &str)], test: &str) -> (bool, String) {
     let output = Command::new(env::current_exe().unwrap())
         .args([test, "--exact", "--nocapture", "--test-threads=1"])
@@ -54,7 +56,7 @@ const MAIN: &str = "programs_for_another_process";
 const TEST: &str = "a_test_for_another_process";
 
 #[test]
-fn the_variables_count_where_no_number_is_named() {
+fn the_variables_count_if_the_attribute_names_no_number() {
     let variables = [("BLITZ_WORKERS", "3"), ("BLITZ_SCHEDULER", "signal")];
     let (passed, text) = elsewhere(&variables, MAIN);
     assert!(passed && text.contains("main: 3 signal"), "{text}");
@@ -63,13 +65,13 @@ fn the_variables_count_where_no_number_is_named() {
     assert!(passed && text.contains("test: 3 signal"), "{text}");
     let (passed, text) = elsewhere(&[], TEST);
     assert!(passed && text.contains("test: 1 stealing"), "{text}");
-    // An empty variable is none.
+    // An empty variable counts as unset.
     let (passed, text) = elsewhere(&[("BLITZ_WORKERS", "")], TEST);
     assert!(passed && text.contains("test: 1 stealing"), "{text}");
 }
 
 #[test]
-fn a_variable_that_cannot_be_used_is_said_at_the_start() {
+fn an_invalid_variable_is_reported_at_the_start() {
     for (variable, advice) in
         [("BLITZ_WORKERS", "a whole number from 1 to 65535"), ("BLITZ_SCHEDULER", "stealing")]
     {

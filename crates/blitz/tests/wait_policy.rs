@@ -1,5 +1,5 @@
-//! What a worker may run while it waits, by policy. A wait for something outside of the pool ends
-//! under every policy.
+//! The work that a worker may run while it waits, by policy. A wait for something outside the
+//! pool ends under every policy.
 
 mod common;
 
@@ -35,15 +35,34 @@ fn another_pool_may_wait_for_a_task_of_the_pool_that_waits_for_it() {
         let handle = here.handle();
         let seven = here.pool().install(|| other.install(|| handle.spawn(async { 7 }).join()));
         assert_eq!(seven.unwrap(), 7);
-        // Inside of a task, too.
+        // Inside a task, too.
         let (handle, other) = (here.handle(), other.clone());
         let task = here.spawn(async move { other.install(|| handle.spawn(async { 7 }).join()) });
         assert_eq!(task.join().unwrap().unwrap(), 7);
     });
 }
 
+/// The waiting worker does not run the older job: a spare does.
 #[test]
-fn a_wait_for_jobs_of_the_own_pool_runs_no_stranger() {
+fn a_wait_outside_the_pool_may_depend_on_an_older_own_job() {
+    watched("an older job of the worker that waits", |watch| {
+        let here = descendants_only(watch, 1);
+        let other = watch.pool(common::pool(1));
+        let seven = here.pool().install(|| {
+            let older = blitz::spawn_cpu(|| 7);
+            blitz::spawn_blocking(move || older.join()).join()
+        });
+        assert_eq!(seven.unwrap().unwrap(), 7);
+        let seven = here.pool().install(|| {
+            let older = blitz::spawn_cpu(|| 7);
+            other.install(move || older.join())
+        });
+        assert_eq!(seven.unwrap(), 7);
+    });
+}
+
+#[test]
+fn a_wait_for_jobs_of_its_own_pool_runs_no_unrelated_job() {
     watched("a wait for jobs of the own pool", |watch| {
         let runtime = descendants_only(watch, 2);
         let (lock, ran) = (Arc::new(Mutex::new(())), Arc::new(AtomicUsize::new(0)));
@@ -64,8 +83,8 @@ fn a_wait_for_jobs_of_the_own_pool_runs_no_stranger() {
     });
 }
 
-/// The watch gives the seat of a worker that waits to a spare. The worker has a seat again when its
-/// wait ends, although what it runs goes on: the spare leaves.
+/// The watch gives the seat of a worker that waits to a spare. The worker gets its seat back when
+/// its wait ends, although its job goes on, and the spare leaves.
 #[test]
 fn a_worker_has_its_seat_again_as_soon_as_its_wait_ends() {
     watched("a wait that loses its seat", |watch| {

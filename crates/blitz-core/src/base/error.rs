@@ -83,7 +83,7 @@ impl BuildError {
         matches!(self.kind, BuildErrorKind::Config(_))
     }
 
-    /// Whether the system did not start a thread; [`io_error`](BuildError::io_error) says why.
+    /// Whether the system failed to start a thread; [`io_error`](BuildError::io_error) says why.
     #[must_use]
     pub fn is_thread_spawn(&self) -> bool {
         matches!(self.kind, BuildErrorKind::Spawn { .. })
@@ -95,8 +95,7 @@ impl BuildError {
         matches!(self.kind, BuildErrorKind::GlobalExists)
     }
 
-    /// Whether the current thread is a worker of a pool already, and cannot become a worker of
-    /// another.
+    /// Whether the current thread is already a worker of a pool and cannot join another pool.
     #[must_use]
     pub fn is_current_thread_already_worker(&self) -> bool {
         matches!(self.kind, BuildErrorKind::AlreadyWorker)
@@ -174,7 +173,7 @@ impl std::error::Error for BuildError {
     }
 }
 
-/// For functions that return `io::Error`. Keeps the kind of a system's error.
+/// For functions that return `io::Error`. Keeps the kind of a system error.
 impl From<BuildError> for io::Error {
     fn from(error: BuildError) -> io::Error {
         let kind = match error.io_error() {
@@ -230,7 +229,8 @@ impl fmt::Display for TryCurrentError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self.kind {
             TryCurrentErrorKind::MissingContext => {
-                "this thread is in no pool: call it inside of block_on or of a task, or after Handle::enter"
+                "this thread is in no pool: call it inside a task or Runtime::block_on, or after \
+                 Handle::enter, or take the handle of blitz::global"
             }
             TryCurrentErrorKind::ThreadLocalDestroyed => {
                 "this thread ends, and its thread locals are destroyed: call it before, and keep the handle"
@@ -260,7 +260,7 @@ pub struct JoinError {
     ending: Box<Ending>,
 }
 
-/// How a task or job ended that has no result.
+/// How a task or job without a result ended.
 struct Ending {
     /// "task" or "job".
     what: &'static str,
@@ -302,13 +302,13 @@ impl JoinError {
         self.ending.id
     }
 
-    /// Whether it was cancelled: by an abort, or because its pool ended.
+    /// Whether it was cancelled by an abort or by the end of its pool.
     #[must_use]
     pub fn is_cancelled(&self) -> bool {
         matches!(self.ending.cause, Cause::Cancelled)
     }
 
-    /// It panicked.
+    /// Whether it panicked.
     #[must_use]
     pub fn is_panic(&self) -> bool {
         matches!(self.ending.cause, Cause::Panicked(_))
@@ -337,7 +337,7 @@ impl JoinError {
     /// ```
     ///
     /// # Errors
-    /// The error itself, if it was cancelled.
+    /// Returns the error itself, if it was cancelled.
     pub fn try_into_panic(self) -> Result<Box<dyn Any + Send + 'static>, JoinError> {
         if self.is_cancelled() {
             return Err(self);
@@ -374,7 +374,7 @@ impl fmt::Display for JoinError {
             Cause::Cancelled => write!(f, "the {what} was cancelled"),
             Cause::Panicked(payload) => {
                 let payload = payload.lock().unwrap_or_else(PoisonError::into_inner);
-                // The formatter may be a user's, and may look at this error, too: release the lock
+                // The formatter may be user code that formats this error again: release the lock
                 // first.
                 let message = panic::message(&payload).to_owned();
                 drop(payload);

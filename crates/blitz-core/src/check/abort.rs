@@ -1,4 +1,4 @@
-//! Tasks that are aborted wherever they are.
+//! Tasks that are aborted in every state.
 
 use super::futures::{Gate, yield_now};
 use super::{Runtime, canary, check, spawn};
@@ -58,7 +58,7 @@ fn canary_a_task_is_complete_before_it_is_out_of_its_list() {
 }
 
 #[test]
-fn canary_an_output_is_left_to_nobody() {
+fn canary_an_output_has_no_owner() {
     canary(Step::TaskCompleteUnwanted, aborts);
 }
 
@@ -85,7 +85,7 @@ fn canary_an_abort_schedules_nothing() {
     canary(Step::TaskAbortSchedules, abort_of_one_that_waits);
 }
 
-/// Shielded sections end although their tasks are aborted; what follows them does not begin.
+/// Shielded sections end although their tasks are aborted; the code after them does not begin.
 fn shields() {
     let runtime = Runtime::new(3);
     let (gate, done) = (Gate::new(), Gate::new());

@@ -1,4 +1,4 @@
-//! Pools whose first worker is the thread that built them, until it leaves.
+//! Pools whose first worker is the thread that built them, until that thread leaves.
 
 use super::futures::{Gate, yield_now};
 use super::{Runtime, any_settings, canary, check, post_in, spawn, spawn_job, spawn_on, still};
@@ -22,7 +22,7 @@ fn drops_its_pool() {
 }
 
 #[test]
-fn an_adopted_thread_runs_what_is_left_when_it_drops_the_pool() {
+fn an_adopted_thread_runs_the_remaining_jobs_when_it_drops_the_pool() {
     check(2_000, drops_its_pool);
 }
 
@@ -34,7 +34,7 @@ fn dropped_elsewhere() {
     drop(runtime.spawn(yield_now()));
     let dropper = thread::spawn(move || drop(runtime.pool));
     for _ in 0..2 {
-        // Whatever is current: the pool, or none once it has ended.
+        // The current pool may be this one, or none once it has ended.
         let task = spawn_on(&handle, async {
             let child = spawn(yield_now());
             yield_now().await;
@@ -80,7 +80,7 @@ fn canary_an_adopted_thread_stands_up_without_a_look() {
     canary(Step::AdoptionLooksLocked, mail_at_the_end);
 }
 
-/// The adopted thread is away: what it had is polled by the other worker.
+/// The adopted thread leaves. The other worker polls its tasks.
 fn leaves_its_tasks() {
     let runtime = Runtime::of(any_settings(2).use_current_thread());
     let (gate, done) = (Gate::new(), Gate::new());
@@ -91,7 +91,7 @@ fn leaves_its_tasks() {
             spawn(async move { done.open() })
         }
     });
-    // This thread waits outside of the pool's operations: it helps no worker.
+    // This thread waits outside the pool's operations: it helps no worker.
     while !gate.is_open() || !done.is_open() {
         thread::yield_now();
     }
@@ -109,7 +109,7 @@ fn canary_an_adopted_thread_keeps_its_tasks() {
     canary(Step::AdoptionGivesAway, still(leaves_its_tasks));
 }
 
-/// The only worker is a thread that was lent; others wait for the pool.
+/// The only worker is a lent thread. Other threads wait for the pool.
 fn lent() {
     let runtime = Runtime::of(any_settings(1).lend_current_thread());
     let handles = [runtime.pool.handle(), runtime.pool.handle()];
@@ -144,7 +144,7 @@ fn canary_a_lent_thread_makes_no_room() {
     canary(Step::AdoptionMakesRoom, lent);
 }
 
-/// The thread drops the handle inside of an operation: it hands over at the end.
+/// The thread drops the handle inside an operation, and hands its worker over at the end.
 fn drops_inside() {
     let runtime = Runtime::of(any_settings(1 + any_below(2)).use_current_thread());
     let (handle, pool) = (runtime.pool.handle(), runtime.pool);

@@ -1,12 +1,13 @@
-//! Polls that block their worker until another task has run: as long as a worker is left, whatever
-//! is runnable and can be seen by others has to be found by one.
+//! Polls that block their worker until another task has run. As long as one worker is free, it must
+//! find every runnable task that it can see.
 
 use super::futures::{Event, yield_now};
 use super::{Runtime, canary, check, spawn, still};
 use crate::block_on;
 use blitz_parts::prim::Step;
 
-/// As many tasks as workers, from outside. Each but the last blocks until the next has run.
+/// Spawns as many tasks as workers, from outside. Each task but the last blocks until the next one
+/// has run.
 fn chain_from_outside() {
     let runtime = Runtime::new(3);
     let events = [Event::new(), Event::new()];
@@ -32,7 +33,7 @@ fn sleep_3_tasks_from_outside_wait_for_each_other() {
 }
 
 #[test]
-fn canary_nobody_passes_on() {
+fn canary_no_worker_wakes_the_next() {
     canary(Step::SleepCascade, chain_from_outside);
 }
 
@@ -42,11 +43,12 @@ fn canary_a_sleepy_worker_is_overlooked() {
 }
 
 #[test]
-fn canary_an_event_wakes_nobody() {
+fn canary_an_event_wakes_no_worker() {
     canary(Step::LatchSetWake, chain_from_outside);
 }
 
-/// One task spawns others and blocks until they have run; each of them blocks until the next has.
+/// One task spawns others and blocks until they have run. Each of them blocks until the next one
+/// has run.
 fn chain_from_inside() {
     let runtime = Runtime::new(4);
     let root = runtime.spawn(async {
@@ -71,7 +73,7 @@ fn spawned_tasks_wait_for_each_other() {
     check(4_000, chain_from_inside);
 }
 
-/// A task spawns one that blocks, and yields: it must go on although its own worker is blocked.
+/// A task spawns another one that blocks, and yields. It must go on although its worker is blocked.
 fn yields_to_a_blocker() {
     let runtime = Runtime::new(2);
     let root = runtime.spawn(async {
@@ -89,22 +91,22 @@ fn yields_to_a_blocker() {
 }
 
 #[test]
-fn who_yields_to_a_blocker_goes_on_elsewhere() {
+fn a_task_that_yields_to_a_blocker_runs_elsewhere() {
     check(2_000, yields_to_a_blocker);
     check(2_000, still(yields_to_a_blocker));
 }
 
 #[test]
-fn canary_nobody_is_told_of_who_yields() {
+fn canary_a_yielded_task_is_not_announced() {
     canary(Step::SleepTaskWakes, still(yields_to_a_blocker));
 }
 
 #[test]
-fn canary_who_yields_does_not_tell() {
+fn canary_a_yield_does_not_notify() {
     canary(Step::RuntimeYieldTells, still(yields_to_a_blocker));
 }
 
-/// A task that yields is alone on its worker, until a job for that worker alone comes and blocks.
+/// A yielding task is alone on its worker, until a job posted to that worker arrives and blocks.
 fn yields_to_mail() {
     let runtime = Runtime::new(2);
     let event = Event::new();
@@ -130,11 +132,11 @@ fn yields_to_mail() {
 }
 
 #[test]
-fn who_yields_to_mail_goes_on_elsewhere() {
+fn a_task_that_yields_to_mail_runs_elsewhere() {
     check(4_000, yields_to_mail);
 }
 
 #[test]
-fn canary_who_opens_its_mail_does_not_tell() {
+fn canary_opening_mail_does_not_notify() {
     canary(Step::RuntimeFairTells, yields_to_mail);
 }

@@ -7,7 +7,7 @@ use blitz_parts::prim::Step;
 use std::future::Future;
 use std::pin::Pin;
 
-/// A tree of tasks: each spawns two, yields between, and adds up what they return.
+/// A tree of tasks. Each task spawns two, yields in between, and adds up their results.
 fn tree(depth: u32) -> Pin<Box<dyn Future<Output = u32> + Send>> {
     Box::pin(async move {
         if depth == 0 {
@@ -70,7 +70,7 @@ fn canary_a_task_forgets_that_it_was_woken() {
 }
 
 #[test]
-fn canary_nobody_is_told_of_the_end_of_a_task() {
+fn canary_the_end_of_a_task_is_not_announced() {
     canary(Step::TaskCompleteWakes, trees);
 }
 

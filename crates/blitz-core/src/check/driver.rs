@@ -1,4 +1,4 @@
-//! The driver slot, with a driver whose events are set by other threads of the model.
+//! The driver slot, with a driver whose events other threads of the model set.
 
 use super::futures::{Event, Gate, Handle};
 use super::{Runtime, canary, check, spawn, spawn_on, still};
@@ -14,12 +14,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 use std::task::{Context, Poll, Wake, Waker};
 
-/// Events are wakers in a list; a clock that moves on when the pool is idle has timers.
+/// A driver whose events are wakers in a list. Its timers use a clock that advances when the pool
+/// is idle.
 struct Window {
     view: PoolView,
     state: Mutex<State>,
     news: Condvar,
-    /// One thread at a time may be inside.
+    /// At most one thread may be inside.
     inside: AtomicBool,
     ends: AtomicUsize,
 }
@@ -58,20 +59,20 @@ impl Window {
         driver::of(&runtime.pool.handle(), Window::make).unwrap()
     }
 
-    /// An event has happened.
+    /// Records an event.
     fn tell(&self, waker: Waker) {
         self.state.lock().unwrap().told.push_back(waker);
         self.news.notify_all();
     }
 
     fn alone<R>(&self, f: impl FnOnce() -> R) -> R {
-        assert!(!self.inside.swap(true, Relaxed), "two have the lease");
+        assert!(!self.inside.swap(true, Relaxed), "two threads hold the lease");
         let result = f();
         self.inside.store(false, Relaxed);
         result
     }
 
-    /// Lets the next timer be over, if no worker does anything any more.
+    /// Fires the next timer if no worker is active.
     fn advance(&self) {
         if self.view.is_idle() {
             let mut state = self.state.lock().unwrap();
@@ -152,7 +153,7 @@ impl Driver for Window {
     }
 }
 
-/// Something that happens once outside, and that the driver brings in.
+/// An event that happens once outside the pool. The driver delivers it.
 #[derive(Clone)]
 struct Socket(Arc<Mutex<Port>>);
 
@@ -167,7 +168,7 @@ impl Socket {
         Socket(Arc::default())
     }
 
-    /// It happens, on any thread.
+    /// Makes the event happen, on any thread.
     fn set(&self) {
         let mut port = self.0.lock().unwrap();
         port.is_ready = true;
@@ -178,7 +179,7 @@ impl Socket {
         }
     }
 
-    /// Ready once it has happened.
+    /// Waits for the event.
     async fn ready(&self, window: &Arc<Window>) {
         poll_fn(|cx| {
             let mut port = self.0.lock().unwrap();
@@ -192,7 +193,7 @@ impl Socket {
     }
 }
 
-/// A future that is polled with a waker of the user's, which a driver may not call while it has the
+/// Polls a future with a user's waker. A driver must not call such a waker while it holds the
 /// lease.
 struct Forwarded<F>(F);
 
@@ -237,7 +238,7 @@ fn sockets(runtime: Runtime, forwarded: bool) {
     tasks.into_iter().for_each(|task| block_on(task).unwrap());
     setters.into_iter().for_each(|setter| setter.join().unwrap());
     runtime.shut_down();
-    assert_eq!(window.ends.load(Relaxed), 1, "the driver hears of the end once");
+    assert_eq!(window.ends.load(Relaxed), 1, "the driver is notified of the end once");
 }
 
 fn tasks_wait_for_sockets() {
@@ -249,7 +250,7 @@ fn events_of_the_driver_wake_tasks() {
     check(4_000, tasks_wait_for_sockets);
 }
 
-/// A task comes from outside while the only worker goes to sleep in the driver.
+/// A task arrives from outside while the only worker goes to sleep in the driver.
 fn spawn_beside_a_sleeper() {
     let runtime = Runtime::new(1);
     drop(Window::of(&runtime));
@@ -279,7 +280,7 @@ fn canary_kept_wakers_are_not_called() {
     canary(Step::DriverCallsKept, users_wait_for_sockets);
 }
 
-/// A kept waker blocks until another was called: by another worker.
+/// A deferred waker blocks until another one is called, by another worker.
 fn kept_wakers_wait_for_each_other() {
     let runtime = Runtime::new(2);
     let window = Window::of(&runtime);
@@ -314,7 +315,7 @@ fn a_kept_waker_that_blocks_keeps_no_other_from_being_called() {
     check(3_000, kept_wakers_wait_for_each_other);
 }
 
-/// The worker that left the driver blocks until a task has run that waits for the next event.
+/// The worker that left the driver blocks until the task that waits for the next event has run.
 fn behind_the_lease() {
     let runtime = Runtime::new(2);
     let window = Window::of(&runtime);
@@ -349,7 +350,7 @@ fn canary_the_watch_does_not_hear_of_a_free_lease() {
     canary(Step::DriverLeaveTells, behind_the_lease);
 }
 
-/// Timers of a clock that moves on only when all workers sleep.
+/// Timers of a clock that advances only when all workers sleep.
 fn timers() {
     let runtime = Runtime::new(1 + any_below(2));
     let window = Window::of(&runtime);
@@ -382,8 +383,7 @@ fn canary_the_driver_does_not_hear_that_the_pool_is_idle() {
     canary(Step::DriverIdleTold, still(timers));
 }
 
-/// The pool ends while a job and a poll wait for the driver in `block_on`, and a shielded task
-/// does.
+/// The pool ends while a job, a poll in `block_on` and a shielded task wait for the driver.
 fn end_beside_the_driver() {
     let runtime = Runtime::new(1 + any_below(2));
     let window = Window::of(&runtime);
@@ -426,7 +426,7 @@ fn canary_no_worker_polls_the_driver_at_the_end() {
     canary(Step::DriverPolledAtEnd, end_beside_the_driver);
 }
 
-/// Several threads ask for the driver of a pool at once: there is one.
+/// Several threads request the driver of a pool at once. Exactly one is made.
 fn plugs() {
     let runtime = Runtime::new(2);
     let handle = runtime.pool.handle();

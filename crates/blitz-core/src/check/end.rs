@@ -1,4 +1,4 @@
-//! The runtime ends while its tasks are in every state: each is cancelled, and dropped once.
+//! The runtime ends while its tasks are in every state. Each task is cancelled and dropped once.
 
 use super::futures::{Gate, yield_now};
 use super::ledger::Ledger;
@@ -21,8 +21,8 @@ fn end_of_everything() {
                     1 => loop {
                         gate.passed().await;
                         yield_now().await;
-                        // The thread, too, or one of high priority would never let another end
-                        // this.
+                        // Yield the thread, too: otherwise a thread of high priority would starve
+                        // the one that ends this.
                         thread::yield_now();
                     },
                     2 => {
@@ -72,11 +72,11 @@ fn it_ends_at_once() {
 }
 
 #[test]
-fn canary_the_end_wakes_nobody() {
+fn canary_the_end_wakes_no_worker() {
     canary(Step::SleepStopWakes, end_at_once);
 }
 
-/// A shielded section is waited for.
+/// Shutdown waits for a shielded section.
 fn end_with_a_shield() {
     let runtime = Runtime::new(2);
     let (begun, gate, done) = (Gate::new(), Gate::new(), Gate::new());
@@ -122,9 +122,9 @@ fn spawns_at_the_end() {
     runtime.shut_down_beside([spawner]);
 }
 
-/// The thread that was adopted is gone, and none can take its place, so that worker never leaves:
-/// the last owner of the team cancels its tasks, while a foreign thread wakes them and the end of
-/// one wakes the next.
+/// The adopted thread is gone and no thread can replace it, so its worker never leaves. The last
+/// owner of the team cancels its tasks, while a foreign thread wakes them and the end of one task
+/// wakes the next.
 fn end_without_the_last() {
     struct Opens(Gate);
     impl Drop for Opens {
@@ -170,6 +170,6 @@ fn it_ends_without_the_last_worker() {
 }
 
 #[test]
-fn what_is_spawned_at_the_end_ends() {
+fn tasks_spawned_during_shutdown_end() {
     check(2_000, spawns_at_the_end);
 }

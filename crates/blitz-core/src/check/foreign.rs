@@ -1,4 +1,4 @@
-//! Wakes and spawns by threads that are no workers.
+//! Wakes and spawns by threads that are not workers.
 
 use super::futures::{Gate, yield_now};
 use super::{Runtime, canary, check, spawn_on};
@@ -47,7 +47,7 @@ fn canary_a_word_is_read_before_the_lock() {
     canary(Step::FutexRecheck, gates);
 }
 
-/// Several threads spawn tasks, and wait for each other's.
+/// Several threads spawn tasks, and wait for each other's tasks.
 fn spawners() {
     let runtime = Runtime::new(3);
     let gate = Gate::new();
@@ -79,12 +79,12 @@ fn foreign_threads_spawn() {
 }
 
 #[test]
-fn canary_nobody_is_woken_for_a_signalled_task() {
+fn canary_no_worker_is_woken_for_a_signalled_task() {
     canary(Step::RuntimeSignalTells, gates);
 }
 
 #[test]
-fn canary_who_gets_up_takes_no_permit() {
+fn canary_a_waking_worker_takes_no_permit() {
     canary(Step::SignalPermitTaken, gates);
 }
 
@@ -98,7 +98,7 @@ fn canary_a_cleared_root_is_not_looked_below() {
     canary(Step::SignalRootClearLooks, gates);
 }
 
-/// The only worker goes to sleep while a foreign thread wakes its only task: no other worker would
+/// The only worker goes to sleep while a foreign thread wakes its only task. No other worker could
 /// poll it.
 fn alone() {
     let runtime = Runtime::new(1);

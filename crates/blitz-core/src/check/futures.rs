@@ -10,14 +10,14 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::task::{Context, Poll, Waker, ready};
 
-/// A spawned future, and the record of what becomes of it.
+/// A spawned future, and the record of its fate.
 pub(super) struct Followed<T> {
     future: Pin<Box<dyn Future<Output = T> + Send>>,
     record: Arc<Record>,
 }
 
 impl<T> Followed<T> {
-    /// Has `spawn` start a task that is followed.
+    /// Starts a followed task with `spawn`.
     pub(super) fn spawn(
         future: impl Future<Output = T> + Send + 'static,
         spawn: impl FnOnce(Followed<T>) -> JoinHandle<T>,
@@ -73,15 +73,16 @@ impl<T> Future for Handle<T> {
         assert!(self.record.is_dropped(), "a task has ended, and its future is not dropped");
         match outcome {
             Ok(output) => {
-                assert!(self.record.has_completed(), "an output out of nothing");
+                assert!(self.record.has_completed(), "a task that did not complete has an output");
                 Poll::Ready(Some(output))
             }
             Err(error) if error.is_cancelled() => {
-                assert!(!self.record.has_completed(), "an output is lost");
+                assert!(!self.record.has_completed(), "an output was lost");
                 Poll::Ready(None)
             }
             Err(error) => {
-                // Before the panic: its hook may not switch threads, as the error's lock does.
+                // Format the error before the panic: the panic hook may not switch threads, and the
+                // error's lock does.
                 let text = error.to_string();
                 panic!("{text}")
             }
@@ -89,7 +90,7 @@ impl<T> Future for Handle<T> {
     }
 }
 
-/// Lets the other tasks go first, once: as users do, or by a wake-up during the poll.
+/// Yields once: with the public function, or by a wake-up during the poll.
 pub(super) async fn yield_now() {
     if any_below(2) == 0 {
         return task::yield_now().await;
@@ -135,7 +136,7 @@ impl Gate {
         }
     }
 
-    /// Wakes the waiting tasks although nothing happened.
+    /// Wakes the waiting tasks spuriously.
     pub(super) fn wake_in_vain(&self) {
         let waiting = self.0.lock().unwrap().waiting.clone();
         waiting.iter().for_each(Waker::wake_by_ref);
@@ -145,7 +146,7 @@ impl Gate {
         self.0.lock().unwrap().is_open
     }
 
-    /// Ready once the gate is open.
+    /// Waits until the gate is open.
     pub(super) async fn passed(&self) {
         poll_fn(|cx| {
             let mut doorway = self.0.lock().unwrap();
@@ -161,7 +162,7 @@ impl Gate {
     }
 }
 
-/// What a thread blocks on, helping no one.
+/// An event that blocks a thread. The thread runs no other work meanwhile.
 #[derive(Clone)]
 pub(super) struct Event(Arc<(Mutex<bool>, Condvar)>);
 
@@ -176,7 +177,7 @@ impl Event {
         changed.notify_all();
     }
 
-    /// Blocks the thread, in the middle of a poll or job perhaps.
+    /// Blocks the thread, possibly in the middle of a poll or job.
     pub(super) fn wait(&self) {
         let (is_set, changed) = &*self.0;
         let mut guard = is_set.lock().unwrap();

@@ -1,5 +1,5 @@
-//! Workers that wait and help: what they leave behind when the wait ends, and which thread takes it
-//! over if they help little.
+//! Workers that help while they wait: what they leave behind when the wait ends, and which thread
+//! takes it over.
 
 use super::futures::{Event, Gate, yield_now};
 use super::{Runtime, any_settings, canary, check, settings, spawn, still};
@@ -8,20 +8,18 @@ use crate::{Scheduler, WaitPolicy, block_on};
 use blitz_parts::prim::{self, Step, any_below};
 use std::future::Future;
 
-/// `block_on` at the limit of a worker's stack: what the future waits for is left to the other
-/// workers, of which one has to be there.
+/// `block_on` at the limit of a worker's stack. Another worker must run what the future waits for.
 pub(super) fn block_on_at_the_limit<F: Future>(future: F) -> F::Output {
     with_room(Room::Mail, || block_on(future))
 }
 
-/// `block_on` where a worker's stack has no room for jobs of strangers: it polls tasks all the
-/// same.
+/// `block_on` on a stack without room for unrelated jobs. The worker still polls tasks.
 fn block_on_with_tasks<F: Future>(future: F) -> F::Output {
     with_room(Room::Needed, || block_on(future))
 }
 
-/// A job waits, polls meanwhile, and then blocks until a task has run that may have yielded on this
-/// worker just when the wait ended.
+/// A job waits and polls tasks meanwhile. Then it blocks until a task has run that may have yielded
+/// on this worker just when the wait ended.
 fn blocks_after(runtime: Runtime, wait: fn(Gate)) {
     let (gate, done) = (Gate::new(), Gate::new());
     runtime.spawn_job({
@@ -55,7 +53,7 @@ fn a_wait_that_ends_leaves_nothing_behind() {
 }
 
 #[test]
-fn canary_a_wait_that_ends_tells_nobody() {
+fn canary_the_end_of_a_wait_does_not_notify() {
     canary(Step::RuntimeWaitTells, blocks_after_block_on);
 }
 
@@ -74,11 +72,11 @@ fn the_end_of_another_pool_leaves_nothing_behind() {
 }
 
 #[test]
-fn canary_who_ends_another_pool_tells_nobody() {
+fn canary_ending_another_pool_does_not_notify() {
     canary(Step::RuntimeHelpTells, blocks_after_the_end_of_another_pool);
 }
 
-/// A task waits for others that it spawned, and may not poll them itself.
+/// A task waits for tasks that it spawned, and may not poll them itself.
 fn at_the_limit() {
     let runtime = Runtime::new(2);
     let root = runtime.spawn(async {
@@ -92,18 +90,17 @@ fn at_the_limit() {
 }
 
 #[test]
-fn who_may_not_poll_has_others_poll() {
+fn a_worker_that_may_not_poll_lets_others_poll() {
     check(1_000, at_the_limit);
     check(1_000, still(at_the_limit));
 }
 
 #[test]
-fn canary_who_may_not_poll_keeps_its_tasks() {
+fn canary_a_worker_that_may_not_poll_keeps_its_tasks() {
     canary(Step::RuntimeGivesAway, still(at_the_limit));
 }
 
-/// One worker is blocked in a job, the other waits for that job, and runs nothing else but jobs
-/// from outside.
+/// One worker is blocked in a job. The other waits for that job, and runs only jobs from outside.
 fn a_job_for_a_guest() {
     let policy = WaitPolicy::DescendantsOnly;
     let runtime = Runtime::of(any_settings(2).wait_policy(policy));
@@ -136,16 +133,16 @@ fn a_job_for_a_guest() {
 }
 
 #[test]
-fn who_helps_few_runs_jobs_from_outside() {
+fn a_guest_runs_jobs_from_outside() {
     check(2_000, a_job_for_a_guest);
 }
 
 #[test]
-fn canary_a_guest_is_not_told() {
+fn canary_a_guest_is_not_notified_of_a_job() {
     canary(Step::RuntimeGuestTold, a_job_for_a_guest);
 }
 
-/// One worker is blocked, the other waits for a task from outside, and looks for no work.
+/// One worker is blocked. The other waits for a task from outside, and does not search for work.
 fn a_task_for_a_guest() {
     let runtime = Runtime::new(2);
     let event = Event::new();
@@ -178,16 +175,16 @@ fn a_task_for_a_guest() {
 }
 
 #[test]
-fn who_looks_for_no_work_polls_tasks() {
+fn a_guest_polls_tasks() {
     check(2_000, a_task_for_a_guest);
 }
 
 #[test]
-fn canary_a_guest_is_not_told_of_a_task() {
+fn canary_a_guest_is_not_notified_of_a_task() {
     canary(Step::RuntimeTaskGuestTold, a_task_for_a_guest);
 }
 
-/// A job waits for tasks that it spawned, and looks for no work.
+/// A job waits for tasks that it spawned, and does not search for work.
 fn alone_without_strangers() {
     let runtime = Runtime::new(1);
     let done = Gate::new();
@@ -206,6 +203,6 @@ fn alone_without_strangers() {
 }
 
 #[test]
-fn who_looks_for_no_work_polls_its_own_tasks() {
+fn a_guest_polls_its_own_tasks() {
     check(1_000, alone_without_strangers);
 }

@@ -1,4 +1,4 @@
-//! Jobs beside tasks: each spawns the other, and waits for the other.
+//! Jobs beside tasks: jobs spawn tasks and wait for them, and the reverse.
 
 use super::futures::{Event, Gate, yield_now};
 use super::{Runtime, canary, check, spawn, spawn_job};
@@ -34,7 +34,7 @@ fn jobs_and_tasks_spawn_each_other() {
     check(1_000, jobs_and_tasks);
 }
 
-/// Tasks and jobs call `block_on` for tasks: the worker helps meanwhile.
+/// Tasks and jobs call `block_on` for tasks. The worker helps meanwhile.
 fn waiting_inside() {
     let runtime = Runtime::new(2);
     let gate = Gate::new();
@@ -59,7 +59,7 @@ fn sleep_5_a_worker_that_waits_for_a_task_is_woken() {
 }
 
 #[test]
-fn canary_the_latch_wakes_nobody() {
+fn canary_the_latch_wakes_no_worker() {
     canary(Step::LatchSetWake, waiting_inside);
 }
 
@@ -89,8 +89,8 @@ fn canary_the_latch_is_marked_first() {
     canary(Step::SleepLatchAfterWord, waiting_alone);
 }
 
-/// A job forks two others, which stay private unless a thief wants them, and blocks until they have
-/// run.
+/// A job forks two others and blocks until they have run. They stay private unless a thief asks for
+/// them.
 fn leaf() {
     let runtime = Runtime::new(3);
     let done = Gate::new();

@@ -36,11 +36,11 @@ fn behind_a_blocker() {
 }
 
 #[test]
-fn who_is_behind_a_blocker_runs_elsewhere() {
+fn a_task_behind_a_blocker_runs_elsewhere() {
     check(4_000, behind_a_blocker);
 }
 
 #[test]
-fn canary_who_takes_those_behind_a_task_does_not_tell() {
+fn canary_taking_the_tasks_behind_one_does_not_notify() {
     canary(Step::RuntimeBehindTells, behind_a_blocker);
 }

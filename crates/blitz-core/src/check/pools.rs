@@ -1,4 +1,4 @@
-//! Several pools: they wait for each other, and are dropped everywhere.
+//! Several pools that wait for each other, and are dropped in various places.
 
 use super::futures::{Gate, yield_now};
 use super::{Runtime, any_settings, canary, check, spawn, spawn_job};
@@ -57,7 +57,7 @@ fn a_pool_is_dropped_on_a_worker_of_another() {
 }
 
 #[test]
-fn canary_a_worker_is_not_told_of_the_end_that_it_waits_for() {
+fn canary_a_worker_is_not_notified_of_the_end_that_it_waits_for() {
     canary(Step::EndAwaitedTold, dropped_by_another);
 }
 
@@ -89,7 +89,7 @@ fn a_pool_is_dropped_by_its_own_task() {
     check(3_000, dropped_by_its_task);
 }
 
-/// The drop of a detached pool waits for nothing; its jobs run all the same.
+/// The drop of a detached pool waits for nothing. Its jobs still run.
 fn detached() {
     let runtime = Runtime::of(any_settings(1 + any_below(2)).detach_on_drop());
     let (gate, done) = (Gate::new(), Gate::new());

@@ -10,10 +10,11 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Waker};
 
-/// Where sections are that their tasks have left: for their pools they are as good as forgotten.
+/// Keeps sections that their tasks left before the end. To the pool they look like sections that
+/// were passed to `mem::forget`.
 type Left = Arc<Mutex<Vec<Pin<Box<Shield<Pending<()>>>>>>>;
 
-/// A section that is begun and left, in a task that ends some time.
+/// Begins a section and leaves it before its end.
 async fn forgets(left: Left) {
     let mut section = Box::pin(shield(pending::<()>()));
     let begun = section.as_mut().poll(&mut Context::from_waker(Waker::noop()));
@@ -50,7 +51,7 @@ fn canary_workers_do_not_look_for_forgotten_sections() {
     canary(Step::SectionsWorkersLook, forgotten);
 }
 
-/// The task has ended before the pool is dropped, and its workers sleep.
+/// The task has ended before the pool is dropped, and the pool's workers may sleep.
 fn forgotten_before() {
     let runtime = Runtime::new(1 + any_below(2));
     let left = Left::default();
@@ -68,7 +69,8 @@ fn canary_the_drop_of_the_pool_does_not_look_for_forgotten_sections() {
     canary(Step::SectionsDropLooks, forgotten_before);
 }
 
-/// Sections begin while the pool ends: what has begun ends, with what it waits for.
+/// Sections begin while the pool ends. A section that has begun ends, and so does the work that it
+/// waits for.
 fn begin_at_the_end() {
     let runtime = Runtime::new(2);
     let gate = Gate::new();
@@ -80,7 +82,7 @@ fn begin_at_the_end() {
                 begun.open();
                 let child = spawn(yield_now());
                 yield_now().await;
-                // The child is no part of the section; it ends all the same.
+                // The child is not part of the section, and still ends.
                 let _ = child.await;
                 gate.passed().await;
                 done.open();
@@ -97,11 +99,11 @@ fn begin_at_the_end() {
 }
 
 #[test]
-fn what_has_begun_in_a_section_ends() {
+fn a_section_that_has_begun_ends() {
     check(3_000, begin_at_the_end);
 }
 
-/// A section is waited for, whatever else ends.
+/// The pool does not end before a section that has begun.
 fn is_waited_for() {
     let runtime = Runtime::new(2);
     let (begun, gate, done) = (Gate::new(), Gate::new(), Gate::new());

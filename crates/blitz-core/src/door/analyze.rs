@@ -13,7 +13,7 @@ use blitz_parts::tuning::{ANALYSIS_BURDEN, ANALYSIS_GRAIN, ANALYSIS_SLACK, ANALY
 use std::fmt;
 use std::time::Duration;
 
-/// What [`analyze`] has found out about a computation.
+/// The result of [`analyze`]: work, span and parallelism of a computation.
 ///
 /// `Display` writes the figures, and a verdict as the last line.
 ///
@@ -35,21 +35,21 @@ use std::time::Duration;
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct Analysis<R> {
-    /// What the closure returned.
+    /// The closure's result.
     pub value: R,
-    /// How long all of it takes on one worker, without the cost of forks.
+    /// The time of the whole computation on one worker, without the cost of forks.
     pub work: Duration,
-    /// How long the longest chain takes of parts that wait for each other: no number of workers is
+    /// The time of the longest chain of parts that depend on each other. No number of workers is
     /// faster.
     pub span: Duration,
-    /// The same if each part on the chain that others would have to steal came late by `burden`.
+    /// The span if each part of the chain that must be stolen starts late by `burden`.
     pub burdened_span: Duration,
-    /// What a steal costs: the median of the pool's
+    /// The cost of a steal: the median of the pool's
     /// [`steal_latencies`](crate::PoolMetrics::steal_latencies), if it has stolen often enough.
     pub burden: Duration,
-    /// How many forks there were, and jobs that were spawned.
+    /// The number of forks and spawned jobs.
     pub forks: u64,
-    /// How many workers the pool has that `analyze` was called in.
+    /// The number of workers of the pool in which `analyze` was called.
     pub workers: usize,
 }
 
@@ -60,20 +60,20 @@ impl<R> Analysis<R> {
         ratio(self.work, self.span)
     }
 
-    /// The same with what steals cost: a pessimistic view.
+    /// The parallelism with the cost of steals: a pessimistic estimate.
     #[must_use]
     pub fn burdened_parallelism(&self) -> f64 {
         ratio(self.work, self.burdened_span)
     }
 
-    /// How much work there is on average for each fork: see the [verdict](Self::verdict).
+    /// The average work per fork: see the [verdict](Self::verdict).
     #[must_use]
     pub fn grain(&self) -> Duration {
         let parts = u128::from(self.forks) + 1;
         Duration::from_nanos(u64::try_from(self.work.as_nanos() / parts).unwrap_or(u64::MAX))
     }
 
-    /// What to do about it, in words.
+    /// Advice in words.
     ///
     /// ```
     /// let analysis = blitz::analyze(|| (0..1_000).sum::<u32>());
@@ -91,11 +91,10 @@ impl<R> Analysis<R> {
             return format!("forks of {:.0?}: coarsen{room}", self.grain());
         }
         if parallelism < workers {
-            let most = match parallelism.floor() {
-                busy if busy > 1.0 => format!("{busy} workers are"),
-                _ => "one worker is".to_owned(),
-            };
-            return format!("parallelism {parallelism:.1}: more than {most} idle");
+            return format!(
+                "parallelism {parallelism:.1} for {workers} workers: on average at most \
+                 {parallelism:.1} of them are busy"
+            );
         }
         let burdened = self.burdened_parallelism();
         if burdened < workers {
@@ -149,18 +148,19 @@ impl<R> fmt::Display for Analysis<R> {
 
 /// Runs `f` on one worker, and measures how parallel it is.
 ///
-/// It counts what `f` forks by [`join`](crate::join), scopes, [`spawn_cpu`](crate::spawn_cpu),
-/// [`spawn_detached`](crate::spawn_detached) and parallel iterators, on the current or the global
-/// pool. Parallel iterators are cut as if a worker were always idle. Jobs that have not run when
-/// `f` returns run before `analyze` returns. Forks outside of an analysis do not get slower by it.
+/// It counts the jobs that `f` forks by [`join`](crate::join), scopes,
+/// [`spawn_cpu`](crate::spawn_cpu), [`spawn_detached`](crate::spawn_detached) and parallel
+/// iterators, on the current or the global pool. Parallel iterators are cut as if a worker were
+/// always idle. Jobs that have not run when `f` returns run before `analyze` returns. Forks outside
+/// an analysis do not get slower.
 ///
-/// A thread is started for it, which the pool does not know; the caller waits as it does in
-/// [`install`](crate::install). Tasks that `f` spawns, timers and sockets belong to the current
-/// pool, and are not counted. Neither is what other pools do; a wait for them counts as work. So
-/// does time in which the system runs other threads: measure on a quiet machine, and with an
-/// optimised build. A job's handle that is awaited, not joined, does not lengthen the span.
+/// It starts a thread outside the pool, and the caller waits as in [`install`](crate::install).
+/// Tasks that `f` spawns, timers and sockets belong to the current pool, and are not counted. Work
+/// of other pools is not counted, either; a wait for it counts as work. So does time in which the
+/// system runs other threads: measure an optimised build on a quiet machine. A job's handle that is
+/// awaited, not joined, does not lengthen the span.
 ///
-/// An analysis inside of another one measures its part, and counts for the outer one.
+/// An analysis inside another one measures its part, which also counts for the outer one.
 ///
 /// ```
 /// let analysis = blitz::analyze(|| blitz::join(|| 1, || 2));
@@ -206,7 +206,7 @@ where
         let strands = owner.begin_analysis(origin, Strands::new(burden));
         let _entered = owner.enter_own();
         let (value, sums) = {
-            // They run even if `f` panics: their pool waits for them.
+            // The jobs run even if `f` panics: their pool waits for them.
             let _rest = RunRest;
             strands.resume();
             let value = f();
@@ -241,7 +241,7 @@ fn since(before: &Sums, after: &Sums) -> Sums {
     }
 }
 
-/// What a steal costs in this team, in ticks.
+/// The cost of a steal in this team, in ticks.
 fn burden(team: &Team) -> u64 {
     let steals = super::metrics::steal_latencies(team);
     let usual = (steals.count() >= ANALYSIS_STEALS).then(|| steals.quantile(0.5)).flatten();
@@ -273,9 +273,9 @@ mod tests {
         assert!(of(4_000, 4_000, 4_000, 99).starts_with("forks of 40ns: coarsen, and look"));
         assert_eq!(
             of(3_100_000, 1_000_000, 1_000_000, 9),
-            "parallelism 3.1: more than 3 workers are idle"
+            "parallelism 3.1 for 8 workers: on average at most 3.1 of them are busy"
         );
-        assert!(of(1_900_000, 1_000_000, 1_000_000, 9).ends_with("more than one worker is idle"));
+        assert!(of(1_900_000, 1_000_000, 1_000_000, 9).ends_with("at most 1.9 of them are busy"));
         assert!(of(90_000_000, 1_000_000, 50_000_000, 9).contains("1.8 if a steal costs 5.0µs"));
         assert!(of(16_000_000, 1_000_000, 1_000_000, 9).ends_with("with little to spare"));
         assert_eq!(

@@ -32,7 +32,7 @@ type MakeAmbient = Box<dyn FnOnce(&Handle) -> Result<Arc<dyn Ambient>, BuildErro
 /// Prepares a new pool for its backend.
 type Prepare = Box<dyn FnOnce(&Handle) -> io::Result<()>>;
 
-/// Every setting of a [`Pool`], which a [`Runtime`](crate::Runtime) is, too.
+/// Every setting of a [`Pool`]; a [`Runtime`](crate::Runtime) is the same type.
 ///
 /// [`Builder`](crate::Builder) is another name of this type.
 ///
@@ -74,7 +74,7 @@ pub struct PoolBuilder {
 pub type Builder = PoolBuilder;
 
 impl PoolBuilder {
-    /// All defaults.
+    /// Creates a builder with default settings.
     pub fn new() -> PoolBuilder {
         PoolBuilder::default()
     }
@@ -84,8 +84,8 @@ impl PoolBuilder {
     /// 0, the default, means one per core that this process may use, by affinity and CPU quota.
     /// There may be more workers than cores, up to [`Pool::MAX_WORKERS`].
     ///
-    /// The variable `BLITZ_WORKERS` counts only for the global pool if this is 0, for
-    /// [`workers_from_env`](PoolBuilder::workers_from_env), and for the attributes.
+    /// The variable `BLITZ_WORKERS` applies only to the global pool if this is 0, to
+    /// [`workers_from_env`](PoolBuilder::workers_from_env), and to the attribute macros.
     #[doc(alias = "num_threads")]
     #[doc(alias = "num_workers")]
     #[doc(alias = "worker_threads")]
@@ -113,9 +113,9 @@ impl PoolBuilder {
         self
     }
 
-    /// Sets how file and socket operations are done: a `blitz::Backend`.
+    /// Sets the backend of files and sockets: a `blitz::Backend`.
     ///
-    /// Default: `Backend::Auto`; `BackendChoice::of` returns what it chose.
+    /// Default: `Backend::Auto`; `BackendChoice::of` returns its choice.
     ///
     /// ```
     /// use blitz::{Backend, BackendChoice};
@@ -133,8 +133,8 @@ impl PoolBuilder {
 
     /// Limits the events of files and sockets per visit to the driver. Default: 256.
     ///
-    /// The next visit brings the rest. A lower limit lets other work in between sooner; zero counts
-    /// as one.
+    /// The next visit delivers the rest. With a lower limit other work runs in between sooner; zero
+    /// counts as one.
     ///
     /// ```
     /// let runtime = blitz::Runtime::builder().workers(1).max_io_completions(16).build()?;
@@ -173,7 +173,7 @@ impl PoolBuilder {
     ///
     /// The thread that builds the pool is then one of its workers while it is in
     /// [`Pool::block_on`], so that time does not pass while the future runs there. If it is already
-    /// a worker of another pool, it stays that.
+    /// a worker of another pool, it stays there.
     ///
     /// Other threads may use the pool, too. If one of them waits for the pool, or spawns a task,
     /// while the thread that built it is in none of its operations, the pool starts a thread that
@@ -365,9 +365,8 @@ impl PoolBuilder {
         self
     }
 
-    /// Limits the threads of [`spawn_blocking`](crate::spawn_blocking), besides the workers.
-    /// Default:
-    /// 512. Zero is an error: closures would wait for ever.
+    /// Limits the threads of [`spawn_blocking`](crate::spawn_blocking), besides the workers. The
+    /// default is 512. Zero is an error: closures would wait for ever.
     ///
     /// ```
     /// let error = blitz::Pool::builder().max_blocking_threads(0).build().unwrap_err();
@@ -431,9 +430,9 @@ impl PoolBuilder {
     ///
     /// It gets the worker's index. A panic in it goes to the panic handler.
     ///
-    /// The worker looks for work once more afterwards, so it first runs what the handler spawns.
-    /// The handler is not called for a worker that waits inside of an operation, such as `join` or
-    /// `block_on`, nor for threads that are not workers.
+    /// The worker searches for work once more afterwards, so it runs jobs that the handler spawns
+    /// before it sleeps. The handler is not called for a worker that waits inside an operation,
+    /// such as `join` or `block_on`, nor for threads that are not workers.
     pub fn park_handler(mut self, handler: impl Fn(usize) + Send + Sync + 'static) -> Self {
         self.config.park_handler = Some(Box::new(handler));
         self
@@ -503,7 +502,8 @@ impl PoolBuilder {
     /// Sets the handler that is called once when work waits and there is no spare thread.
     ///
     /// Either all spares are in use, or the system starts no thread. The text says which, and which
-    /// workers are blocked. By default it is printed to standard error.
+    /// workers are blocked. By default it is printed to standard error. The handler runs on a
+    /// thread of its own, if the system starts one: it may block.
     ///
     /// ```
     /// # fn main() -> Result<(), blitz::BuildError> {
@@ -517,18 +517,18 @@ impl PoolBuilder {
         self
     }
 
-    /// Sets the handler that is called for each worker that does not come back from a poll or job.
+    /// Sets the handler that is called when a worker is stuck in a poll or job.
     ///
     /// It is called once per stall, when the watch has seen the worker in the same poll or job for
-    /// about a tenth of a second. The watch looks while work waits, so a worker that is stuck while
-    /// there is nothing else to do may not be reported; [`Pool::stalls`] lists it. A job that forks
-    /// is not stuck, however long it takes.
+    /// about a tenth of a second. With a handler the watch looks about once per millisecond while
+    /// any worker is awake. A job that forks is not stuck, nor a worker that waits in a `join`, a
+    /// `block_on` or `block_in_place`. Only workers are reported, no thread of `spawn_blocking`.
     ///
     /// The handler runs on a thread of its own. It may block or panic, and the pool goes on; later
     /// reports wait for it.
     ///
-    /// Without a handler nothing is written, because jobs of a second or more are what many pools
-    /// are for. With the variable `BLITZ_STALLS=1` a line goes to standard error, at most once per
+    /// Without a handler nothing is written, because many pools are meant for jobs of a second or
+    /// more. With the variable `BLITZ_STALLS=1` a line goes to standard error, at most once per
     /// second.
     ///
     /// ```
@@ -559,10 +559,10 @@ impl PoolBuilder {
 
     /// Writes the [timeline](Pool::trace) to a file in the folder `dir` when `trigger` happens.
     ///
-    /// A thread that is no worker writes it, in the format of Perfetto, at most once per ten
-    /// seconds; what happens in between is no reason for another one. Of the files that triggers
-    /// have written to the folder, also in earlier processes, the newest `keep` stay. An error is
-    /// printed to standard error, the first one only. May be called for several triggers.
+    /// A thread other than the workers writes it, in Perfetto's format, at most once per ten
+    /// seconds; triggers in between are ignored. The newest `keep` files in the folder stay,
+    /// including those of earlier processes; older ones are removed. Only the first error is
+    /// printed to standard error. May be called for several triggers.
     ///
     /// ```
     /// use blitz::{Pool, TraceTrigger};
@@ -581,11 +581,12 @@ impl PoolBuilder {
     ///
     /// It takes an address, or an `Inspect` with more settings. Pools that ask for the same address
     /// share one page, which stays until the process ends. A pool is shown until it ends. The
-    /// server has threads of its own, so that a pool that hangs can be looked at.
+    /// server has its own threads, so it also works when the pool hangs.
     ///
-    /// The variable `BLITZ_INSPECT` does the same for each pool that does not ask itself, and
-    /// prints where the page is. Nothing listens otherwise. An address that cannot be used is an
-    /// error when the pool is built, and so is one that other machines can reach without a token.
+    /// The variable `BLITZ_INSPECT` does the same for each pool without this setting, and prints
+    /// the address of the page. An address that cannot be used is an error when the pool is built,
+    /// and so is one that other machines can reach without a token. If only the port of the
+    /// variable is taken, the pool reports it and goes on. Nothing listens otherwise.
     ///
     /// ```
     /// let pool = blitz::Pool::builder().workers(2).inspect("127.0.0.1:0").build()?;
@@ -655,7 +656,7 @@ impl PoolBuilder {
         }
         if self.config.triggers.list().iter().any(|on| on.keep == 0) {
             return Err(BuildError::config(
-                "trace_on is to keep 0 files; it would write none: keep at least one".to_owned(),
+                "trace_on would keep 0 files: keep at least one".to_owned(),
             ));
         }
         if self.start_paused {
@@ -664,7 +665,7 @@ impl PoolBuilder {
             self.config.paused_since = Some(Instant::now());
             note_stopped_clock();
             if !is_worker() {
-                // Until another thread needs the pool, or the thread's place.
+                // The thread is lent until another thread needs the pool, or its place.
                 self.config.lends_thread = true;
                 self.config.use_current_thread = true;
             }
@@ -677,8 +678,8 @@ impl PoolBuilder {
         Ok(pool)
     }
 
-    /// Settings for the global pool: `BLITZ_WORKERS` decides the number of workers, unless one was
-    /// given.
+    /// Settings for the global pool: `BLITZ_WORKERS` sets the number of workers, unless the caller
+    /// has set one.
     pub(super) fn for_global(self) -> PoolBuilder {
         #[cfg_attr(not(feature = "inspect"), allow(unused_mut))]
         let mut builder = if self.workers == 0 { self.workers_from_env(0) } else { self };
@@ -687,8 +688,8 @@ impl PoolBuilder {
         builder
     }
 
-    /// A pool for an analysis of what runs on `origin`: one worker that publishes each fork, and
-    /// nothing that would work beside it.
+    /// Builds a pool that analyses work of `origin`: one worker that publishes each fork, and no
+    /// other threads.
     pub(super) fn build_for_analysis(origin: &Team) -> Result<Pool, BuildError> {
         let config = Config {
             stack_size: origin.config.stack_size,
@@ -744,7 +745,7 @@ impl PoolBuilder {
             };
             if name.contains('\0') {
                 return Err(BuildError::config(format!(
-                    "the name of worker {index}, {name:?}, has a zero byte in it, which the system cannot take"
+                    "the name of worker {index}, {name:?}, contains a zero byte, which the system does not accept"
                 )));
             }
             let thread = ThreadBuilder::new(name, stack_size, starting.next(index));

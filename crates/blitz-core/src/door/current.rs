@@ -9,7 +9,7 @@ use super::metrics::PoolMetrics;
 use super::task_info::TaskList;
 use super::trace::Trace;
 use super::unfinished::Unfinished;
-use crate::base::context;
+use crate::base::{BuildError, context};
 use crate::sched::end::try_hold;
 use crate::sched::hold::Hold;
 use crate::state::{Scheduler, StallReport};
@@ -32,10 +32,9 @@ pub fn current_worker_index() -> Option<usize> {
     with_worker(Worker::index)
 }
 
-/// Whether the current worker's own queue holds jobs that have not begun.
+/// Returns whether the current worker's own queue holds jobs that have not begun.
 ///
-/// `None` outside of a pool. A job that is there now may be stolen at once: good for heuristics
-/// only.
+/// `None` outside a pool. Such a job may be stolen at any moment: use this for heuristics only.
 ///
 /// ```
 /// assert_eq!(blitz_core::current_worker_has_jobs(), None);
@@ -66,7 +65,7 @@ pub fn current_num_workers() -> usize {
     with_current_team(Team::num_workers)
 }
 
-/// Returns how tasks find a worker of the current or the global pool.
+/// Returns the scheduler of the current or the global pool.
 ///
 /// ```
 /// let pool = blitz::Pool::builder().workers(1).scheduler(blitz::Scheduler::Signal).build()?;
@@ -116,7 +115,7 @@ pub fn dump() -> Dump {
     with_current_team(Dump::of)
 }
 
-/// Returns the recent timeline of the current or the global pool, of length `last`.
+/// Returns the timeline of the current or the global pool for the time `last` before now.
 ///
 /// See [`Pool::trace`](crate::Pool::trace).
 ///
@@ -133,9 +132,9 @@ pub fn trace(last: Duration) -> Trace {
     with_current_team(|team| Trace::of(team, last))
 }
 
-/// Returns the tasks of the current or the global pool, with what each of them is and does.
+/// Returns the tasks of the current or the global pool, with the identity and state of each.
 ///
-/// No worker stops for it, and a pool that hangs answers, too.
+/// No worker stops for it, and it also works when the pool hangs.
 ///
 /// ```
 /// let tasks = blitz::tasks();
@@ -151,13 +150,13 @@ pub fn tasks() -> TaskList {
     with_current_team(TaskList::of)
 }
 
-/// Returns the workers of the current or the global pool that do not come back.
+/// Returns the stuck workers of the current or the global pool.
 ///
 /// Such a worker has been in the same poll or job for 20 ms or more, without a fork. It is seen by
 /// the watch, which looks while work waits, and by calls of this function. So a worker that is
 /// stuck while nothing waits is in the list 20 ms after the first call. A worker in
-/// [`block_in_place`](crate::block_in_place) is in the list, too, although nothing waits for it. No
-/// worker stops for it.
+/// [`block_in_place`](crate::block_in_place) is not in the list: it has said that it blocks, and
+/// another thread works in its place. No worker stops for it.
 ///
 /// [`PoolBuilder::stall_handler`](crate::PoolBuilder::stall_handler) is called for each of them.
 ///
@@ -175,15 +174,15 @@ pub fn stalls() -> Vec<StallReport> {
     with_current_team(worker::stalls)
 }
 
-/// Returns who waits for whom in the current or the global pool, and which waits never end.
+/// Returns which task waits for what in the current or the global pool, and which waits never end.
 ///
 /// It knows the tasks that await each other's join handles, sockets and other descriptors with
 /// their peers, timers, closures of [`spawn_blocking`](crate::spawn_blocking), and workers that
-/// wait for each other. It does not know who holds a lock or the other end of a channel: such a
-/// wait has an unknown holder.
+/// wait for each other. It does not know the holder of a lock or of the other end of a channel:
+/// such a wait has an unknown holder.
 ///
-/// What it says about deadlocks and lost wakers is certain: nothing else could wake these tasks. No
-/// worker stops for it, and a pool that hangs answers, too.
+/// Its findings about deadlocks and lost wakers are certain: nothing else could wake these tasks.
+/// No worker stops for it, and it also works when the pool hangs.
 ///
 /// ```
 /// println!("{}", blitz::explain());
@@ -196,6 +195,46 @@ pub fn stalls() -> Vec<StallReport> {
 #[track_caller]
 pub fn explain() -> Explanation {
     with_current_team(Explanation::of)
+}
+
+/// As [`explain`](crate::explain()), and polls the tasks that wait to see in which functions.
+///
+/// Up to 1,000 tasks are woken once, those that have waited longest. Each is polled with a waker
+/// whose clones note the stack that they are made on; a future that waits keeps such a clone. For
+/// the task this is a wake without a reason, which every future has to allow. It changes the pool
+/// nevertheless: code of the program runs, and the time that a task has waited begins anew. So it
+/// is for hangs that `explain` does not explain, not for every minute.
+///
+/// It waits for the polls up to one second, and not for a pool that hangs. Call it from a thread
+/// that is no worker, since a worker polls nothing meanwhile. Only one thread of a process probes
+/// at a time, and others wait for their turn: each turn ends after that second and the lookup of
+/// names, even if a worker waits for its turn, too.
+///
+/// Names of functions need a program that is not stripped; lines need information for debuggers
+/// (`debug = "line-tables-only"`). Looking them up takes some tenths of a second the first time.
+///
+/// ```
+/// let pool = blitz::Pool::builder().workers(1).build()?;
+/// async fn session(done: blitz::sync::oneshot::Receiver<()>) {
+///     let _ = done.await;
+/// }
+/// let (_done, ended) = blitz::sync::oneshot::channel();
+/// let task = pool.spawn(session(ended));
+/// while pool.tasks().is_empty() {
+///     std::thread::yield_now();
+/// }
+/// let explanation = pool.probe();
+/// println!("{explanation}"); // .. waits in tokio::sync::oneshot::.. app::session::{{closure}}
+/// assert_eq!(explanation.get(task.id()).unwrap().stacks().len(), 1);
+/// # Ok::<(), blitz::BuildError>(())
+/// ```
+///
+/// # Panics
+/// If the global pool is needed and cannot be built: see [`global`](crate::global).
+#[must_use]
+#[track_caller]
+pub fn probe() -> Explanation {
+    with_current_team(Explanation::probed)
 }
 
 /// Returns what the end of the current or the global pool waits for, or would wait for.
@@ -233,13 +272,29 @@ pub(super) fn try_with_current_team<R>(f: impl FnOnce(&Team) -> R) -> Option<R> 
     }
 }
 
-/// The slow path of [`with_current_team`]: the thread is no worker, or it has entered a pool.
+/// The slow path of [`with_current_team`]: the thread is not a worker, or it has entered a pool.
 #[cold]
 #[track_caller]
 pub(super) fn with_another_team<R>(f: impl FnOnce(&Team) -> R) -> R {
     match entered() {
         Some(team) => f(&team),
         None => with_own_team(f),
+    }
+}
+
+/// As [`with_another_team`], for callers that return errors.
+///
+/// # Errors
+/// If the global pool is needed and cannot be built.
+#[cold]
+pub(super) fn try_with_another_team<R>(f: impl FnOnce(&Team) -> R) -> Result<R, BuildError> {
+    if let Some(team) = entered() {
+        return Ok(f(&team));
+    }
+    let _visit = visit();
+    match current() {
+        Some(worker) => Ok(f(worker.team())),
+        None => global::global().map(|pool| f(pool.team())),
     }
 }
 
@@ -264,7 +319,7 @@ pub(super) fn with_team_at_work<R>(f: impl FnOnce(&Team, Option<Hold>) -> R) -> 
 }
 
 /// As [`with_current_team`], for a call that waits for jobs: a team that is ending is no longer the
-/// current one for threads outside of it.
+/// current one for threads outside it.
 #[track_caller]
 pub(super) fn with_working_team<R>(f: impl FnOnce(&Team) -> R) -> R {
     match entered().and_then(|team| try_hold(&team)) {
@@ -273,7 +328,7 @@ pub(super) fn with_working_team<R>(f: impl FnOnce(&Team) -> R) -> R {
     }
 }
 
-/// The team of the worker that calls, else the global one: neither ends meanwhile.
+/// Calls `f` with the team of the calling worker, else with the global one. Neither ends meanwhile.
 #[track_caller]
 fn with_own_team<R>(f: impl FnOnce(&Team) -> R) -> R {
     let _visit = visit();

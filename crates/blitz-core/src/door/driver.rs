@@ -3,7 +3,7 @@
 #![forbid(unsafe_code)]
 
 pub use super::backend::{IoBackend, is_any_clock_stopped, note_stopped_clock};
-use super::current::{try_with_current_team, with_another_team};
+use super::current::{try_with_another_team, try_with_current_team};
 use super::handle::Handle;
 use crate::base::context;
 pub use crate::task::budget::{Spent, poll_spend};
@@ -16,11 +16,12 @@ pub use blitz_parts::task::task_of;
 use std::io;
 use std::sync::Arc;
 
-/// Calls `f` with the driver of the current pool, or of the global one, and with the index of the
-/// worker that the current thread is in that pool. `make` makes the driver if there is none yet.
+/// Calls `f` with the driver of the current pool, or of the global one, and with the current
+/// thread's worker index in that pool. `make` makes the driver if there is none yet.
 ///
 /// # Errors
-/// If the driver cannot be made, or if the pool has ended.
+/// If the driver cannot be made, if the pool has ended, or if the global pool is needed and cannot
+/// be built.
 #[inline]
 pub fn with_current<D: Driver, R>(
     make: impl FnOnce(PoolView) -> io::Result<Arc<D>>,
@@ -29,10 +30,10 @@ pub fn with_current<D: Driver, R>(
     if let Some(worker) = current().filter(|_| !context::is_entered()) {
         return worker.team().with_driver(make, |driver| f(driver, Some(worker.index())));
     }
-    with_another_team(|team| {
+    try_with_another_team(|team| {
         let index = current().filter(|worker| worker.is_in(team)).map(|owner| owner.index());
         team.with_driver(make, |driver| f(driver, index))
-    })
+    })?
 }
 
 /// Calls `f` with the driver of the pool that [`with_current`] would use, if there is one already.

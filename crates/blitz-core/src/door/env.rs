@@ -7,13 +7,13 @@ use crate::state::default_workers;
 use blitz_parts::sleep::WORKERS_MAX;
 use std::ffi::OsString;
 
-/// The variable that sets the workers of the global pool, and of pools that ask for it.
+/// The variable that sets the number of workers of the global pool, and of pools that opt in.
 pub(super) const WORKERS_VARIABLE: &str = "BLITZ_WORKERS";
 
 /// The variable that sets how many threads a pool may start beyond its workers.
 const SPARES_VARIABLE: &str = "BLITZ_SPARES";
 
-/// The variable that has stalls written to standard error.
+/// The variable that turns on a line on standard error per stall.
 const STALLS_VARIABLE: &str = "BLITZ_STALLS";
 
 /// Returns the value of `BLITZ_WORKERS`, if it is set; 0 means one worker per core.
@@ -26,7 +26,7 @@ pub(super) fn spares_from_env() -> Result<Option<usize>, BuildError> {
     from_env(SPARES_VARIABLE, parse_spares)
 }
 
-/// Returns whether `BLITZ_STALLS` wants a line for each stall.
+/// Returns whether `BLITZ_STALLS` asks for a line per stall.
 pub(super) fn logs_stalls() -> Result<bool, BuildError> {
     Ok(from_env(STALLS_VARIABLE, parse_switch)?.unwrap_or(false))
 }
@@ -37,7 +37,7 @@ fn from_env<T>(
 ) -> Result<Option<T>, BuildError> {
     match std::env::var_os(variable) {
         None => Ok(None),
-        // `VARIABLE=` is how unit files and shells unset one.
+        // Unit files and shells unset a variable by `VARIABLE=`.
         Some(text) if text.is_empty() => Ok(None),
         Some(text) => parse(&text).map(Some),
     }
@@ -106,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn bad_numbers_are_quoted_and_what_is_allowed_is_said() {
+    fn errors_quote_bad_numbers_and_name_the_allowed_range() {
         for text in ["", "two", "-1", "65536", "1.5", "99999999999999999999"] {
             let error = parse_workers(&OsString::from(text)).unwrap_err();
             assert!(error.is_invalid_config());

@@ -1,4 +1,4 @@
-//! Readings of a pool as text that Prometheus and others scrape.
+//! Writes the metrics of a pool as text for Prometheus and similar tools.
 
 #![forbid(unsafe_code)]
 
@@ -7,7 +7,7 @@ use crate::state::{Histogram, StallKind, StateTimes};
 use std::fmt::{Display, Write};
 use std::time::Duration;
 
-/// How many types of tasks have lines of their own; the others are counted together.
+/// How many types of tasks get their own lines. The others are counted together.
 const TYPES_SHOWN: usize = 50;
 
 /// [`PoolMetrics`] as text: see [`PoolMetrics::exposition`].
@@ -18,14 +18,14 @@ const TYPES_SHOWN: usize = 50;
 /// assert!(text.contains("\nblitz_workers{pool=\"api\"} 2\n"));
 /// ```
 #[derive(Clone, Debug)]
-#[must_use = "it is text only when it is asked for"]
+#[must_use = "it does nothing until it is converted to text"]
 pub struct Exposition<'a> {
     metrics: &'a PoolMetrics,
     pool: Option<String>,
     per_worker: bool,
 }
 
-/// Which of the two formats.
+/// The two formats.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Format {
     /// Text format 0.0.4 of Prometheus.
@@ -34,7 +34,7 @@ enum Format {
     OpenMetrics,
 }
 
-/// What a family of lines is about.
+/// The kind of a family of lines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Family {
     Counter,
@@ -115,7 +115,7 @@ impl Exposition<'_> {
         page.text
     }
 
-    /// Each worker by its label, or all together without one.
+    /// Each worker with its label, or the sum of all without a label.
     fn by_worker(&self) -> Vec<(Option<String>, WorkerMetrics)> {
         if !self.per_worker {
             return vec![(None, self.metrics.total())];
@@ -134,7 +134,7 @@ impl Exposition<'_> {
         page.family(
             Family::Counter,
             "blitz_worker_state_seconds",
-            "Time of the workers by what they did.",
+            "Time of the workers by activity.",
         );
         for (worker, metrics) in &workers {
             for (state, time) in states(&metrics.time) {
@@ -146,7 +146,7 @@ impl Exposition<'_> {
         page.family(
             Family::Counter,
             "blitz_run_delay_seconds",
-            "Time for which threads of workers were runnable without a core.",
+            "Time in which worker threads were runnable but had no core.",
         );
         for (worker, metrics) in &workers {
             page.counter(&label(worker), metrics.run_delay.as_secs_f64());
@@ -155,7 +155,9 @@ impl Exposition<'_> {
         let families: [(&str, &str, Reading); 3] = [
             ("blitz_jobs", "Jobs run.", |worker| worker.jobs),
             ("blitz_parks", "Times that workers slept.", |worker| worker.parks),
-            ("blitz_wakes", "Workers that were woken by others.", |worker| worker.wakes_received),
+            ("blitz_wakes", "Times that other threads woke workers.", |worker| {
+                worker.wakes_received
+            }),
         ];
         for (name, help, read) in families {
             page.family(Family::Counter, name, help);
@@ -163,7 +165,7 @@ impl Exposition<'_> {
                 page.counter(&label(worker), read(metrics));
             }
         }
-        page.family(Family::Counter, "blitz_steals", "Looks for work at other workers.");
+        page.family(Family::Counter, "blitz_steals", "Attempts to steal from other workers.");
         for (worker, metrics) in &workers {
             let failed = metrics.steals_tried.saturating_sub(metrics.steals_succeeded);
             for (result, count) in [("success", metrics.steals_succeeded), ("failure", failed)] {
@@ -191,7 +193,7 @@ impl Exposition<'_> {
         for (state, count) in [("waiting", tasks.waiting), ("queued", queued)] {
             page.line("", &[("state", state.to_owned())], count);
         }
-        page.family(Family::Gauge, "blitz_queue_depth", "What waits in which queue.");
+        page.family(Family::Gauge, "blitz_queue_depth", "Waiting tasks and jobs by queue.");
         let queues = [
             ("shared", tasks.queue_depth),
             ("workers", tasks.worker_queue_depths.iter().sum()),
@@ -203,7 +205,10 @@ impl Exposition<'_> {
         }
         let help = "Threads for closures that may block.";
         page.family(Family::Gauge, "blitz_blocking_threads", help);
-        page.line("", &[], tasks.blocking_threads);
+        let busy = tasks.blocking_threads.saturating_sub(tasks.idle_blocking_threads);
+        for (state, count) in [("busy", busy), ("idle", tasks.idle_blocking_threads)] {
+            page.line("", &[("state", state.to_owned())], count);
+        }
     }
 
     fn types(&self, page: &mut Page<'_>) {
@@ -243,7 +248,7 @@ impl Exposition<'_> {
             ),
             (
                 "blitz_steal_latency_seconds",
-                "How long workers looked for work until they stole some.",
+                "How long workers searched before they stole work.",
                 &metrics.steal_latencies,
             ),
             (
@@ -270,7 +275,7 @@ impl Exposition<'_> {
         for kind in StallKind::ALL {
             page.counter(&[("kind", kind.name().to_owned())], metrics.stalls_of(kind));
         }
-        let help = "Workers that do not come back from a poll or job at this moment.";
+        let help = "Workers that are stuck in a poll or job at this moment.";
         page.family(Family::Gauge, "blitz_stalled_workers", help);
         page.line("", &[], metrics.stalled_workers);
         page.family(Family::Counter, "blitz_panics_reported", "Panics of detached work.");
@@ -302,7 +307,7 @@ struct Page<'a> {
     text: String,
     format: Format,
     pool: Option<&'a str>,
-    /// Of the family that is being written.
+    /// The name of the family that is being written.
     name: &'static str,
 }
 
@@ -316,7 +321,7 @@ impl Page<'_> {
             Family::Gauge => "gauge",
             Family::Histogram => "histogram",
         };
-        // In the older format the suffix is a part of the name.
+        // In the older format the suffix is part of the name.
         let is_suffixed = family == Family::Counter && self.format == Format::Prometheus;
         let suffix = if is_suffixed { "_total" } else { "" };
         self.name = name;

@@ -1,4 +1,4 @@
-//! Settings under Tokio's names. Each maps to the nearest setting of Blitz.
+//! Settings under Tokio's names. Each maps to the closest setting of Blitz.
 
 #![forbid(unsafe_code)]
 
@@ -19,12 +19,12 @@ impl PoolBuilder {
         PoolBuilder::new()
     }
 
-    /// Settings of a pool whose only worker is the thread that builds it, while that waits inside
-    /// of the pool's operations.
+    /// Settings of a pool whose only worker is the thread that builds it. The thread works only
+    /// while it waits inside the pool's operations.
     ///
     /// Same as `workers(1)` and [`use_current_thread`](PoolBuilder::use_current_thread). Unlike in
-    /// Tokio, tasks have to be `Send`; use a [`LocalSet`](crate::LocalSet) for those that are not.
-    /// A thread that is a worker of another pool cannot build such a pool.
+    /// Tokio, tasks must be `Send`; use a [`LocalSet`](crate::LocalSet) for others. A thread that
+    /// is a worker of another pool cannot build such a pool.
     ///
     /// ```
     /// let runtime = blitz::runtime::Builder::new_current_thread().enable_all().build()?;
@@ -45,6 +45,32 @@ impl PoolBuilder {
     /// Same as [`stack_size`](PoolBuilder::stack_size): Tokio's name.
     pub fn thread_stack_size(self, bytes: usize) -> PoolBuilder {
         self.stack_size(bytes)
+    }
+
+    /// As [`thread_name`](PoolBuilder::thread_name), without the worker's index: Tokio's name.
+    ///
+    /// ```
+    /// let runtime = blitz::runtime::Builder::new_multi_thread()
+    ///     .worker_threads(1)
+    ///     .thread_name_fn(|| "visits".to_owned())
+    ///     .build()?;
+    /// let name = runtime.spawn(async { std::thread::current().name().map(str::to_owned) });
+    /// assert_eq!(runtime.block_on(name).unwrap().as_deref(), Some("visits"));
+    /// # Ok::<(), blitz::BuildError>(())
+    /// ```
+    pub fn thread_name_fn(self, name: impl Fn() -> String + Send + Sync + 'static) -> PoolBuilder {
+        self.thread_name(move |_| name())
+    }
+
+    /// Changes nothing: how often a worker looks at the queue of the pool depends on how long its
+    /// tasks take.
+    pub fn global_queue_interval(self, _polls: u32) -> PoolBuilder {
+        self
+    }
+
+    /// Changes nothing: how often a worker looks for events depends on how long its tasks take.
+    pub fn event_interval(self, _polls: u32) -> PoolBuilder {
+        self
     }
 
     /// Changes nothing: sockets and timers start when a task first uses them.

@@ -50,9 +50,14 @@ pub struct Handle {
     team: Arc<Team>,
 }
 
-/// Which pool is meant.
+/// Access to the pool.
 impl Handle {
-    /// Returns the current pool: the one that was entered, else that of the worker that calls.
+    /// Returns the current pool: the entered one, else the pool of the calling worker.
+    ///
+    /// It never returns the global pool to a thread outside it, although free functions such as
+    /// [`spawn`](crate::spawn) use that one: call [`global`](crate::global). The free function
+    /// [`block_on`](crate::block_on) enters no pool; the method
+    /// [`Pool::block_on`](crate::Pool::block_on) does.
     ///
     /// ```
     /// let pool = blitz::Pool::builder().workers(1).build()?;
@@ -61,7 +66,7 @@ impl Handle {
     /// ```
     ///
     /// # Panics
-    /// Outside of every pool; [`try_current`](Handle::try_current) returns an error there.
+    /// If called outside every pool; [`try_current`](Handle::try_current) returns an error there.
     #[must_use]
     #[track_caller]
     pub fn current() -> Handle {
@@ -78,7 +83,7 @@ impl Handle {
     /// ```
     ///
     /// # Errors
-    /// Outside of every pool.
+    /// If called outside every pool.
     pub fn try_current() -> Result<Handle, TryCurrentError> {
         match current_team() {
             Some(team) => Ok(Handle { team }),
@@ -111,7 +116,7 @@ impl Handle {
         current().is_some_and(|worker| worker.is_in(&self.team))
     }
 
-    /// Keeps the pool at work; `None` if its drop has begun and the caller is outside of it.
+    /// Keeps the pool at work; `None` if its drop has begun and the caller is outside it.
     fn hold(&self) -> Option<Hold> {
         if self.is_inside() { Some(Hold::new(&self.team)) } else { try_hold(&self.team) }
     }
@@ -482,7 +487,7 @@ impl Handle {
         task::spawn_blocking_in(&self.team, hold, f)
     }
 
-    /// As [`block_on`](crate::block_on); what the future spawns goes to this pool.
+    /// As [`block_on`](crate::block_on). Tasks that the future spawns go to this pool.
     ///
     /// ```
     /// let pool = blitz::Pool::builder().workers(1).build()?;
@@ -491,13 +496,13 @@ impl Handle {
     /// ```
     ///
     /// # Blocking
-    /// A thread outside of every pool blocks.
+    /// A thread outside every pool blocks.
     pub fn block_on<F: Future>(&self, future: F) -> F::Output {
         task::block_on_in(&self.team, future)
     }
 }
 
-/// Looking inside.
+/// Diagnostics.
 impl Handle {
     /// Returns how many workers the pool has, or had before its end.
     #[must_use]
@@ -519,7 +524,7 @@ impl Handle {
         index_in(&self.team)
     }
 
-    /// Returns how tasks find a worker.
+    /// Returns the scheduler of the pool.
     #[must_use]
     pub fn scheduler(&self) -> Scheduler {
         self.team.tasks.scheduler()
@@ -598,6 +603,18 @@ impl Handle {
         Explanation::of(&self.team)
     }
 
+    /// As [`probe`](crate::probe()), of this pool.
+    ///
+    /// ```
+    /// let pool = blitz::Pool::builder().workers(2).build()?;
+    /// assert!(pool.handle().probe().tasks().is_empty());
+    /// # Ok::<(), blitz::BuildError>(())
+    /// ```
+    #[must_use]
+    pub fn probe(&self) -> Explanation {
+        Explanation::probed(&self.team)
+    }
+
     /// As [`unfinished`](crate::unfinished()), of this pool.
     ///
     /// ```
@@ -627,7 +644,7 @@ impl fmt::Debug for Handle {
 }
 
 /// Keeps the entered pool current until this is dropped. Guards may be dropped in any order: the
-/// newest that is left counts.
+/// newest remaining one decides.
 #[derive(Debug)]
 #[must_use = "dropped at once, it has no effect"]
 pub struct EnterGuard<'a> {

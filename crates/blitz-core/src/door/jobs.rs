@@ -21,8 +21,8 @@ use crate::worker::visit;
 /// They run on two workers of the current pool, or of the global pool if the current thread belongs
 /// to none.
 ///
-/// Forking is cheap: a `join` that no thief takes from costs a few nanoseconds, so there is rarely
-/// a reason for a sequential cut-off, unless the leaf itself is only a few instructions.
+/// Forking is cheap: a `join` whose second closure is not stolen costs a few nanoseconds. So a
+/// sequential cut-off is rarely needed, unless a leaf is only a few instructions.
 ///
 /// ```
 /// fn fib(n: u64) -> u64 {
@@ -37,7 +37,7 @@ use crate::worker::visit;
 ///
 /// # Panics
 /// If a closure panics, the other one still runs to its end, and then the panic continues here. If
-/// both panic, that of `a` does.
+/// both panic, the panic of `a` continues.
 #[inline]
 #[track_caller]
 pub fn join<A, B, RA, RB>(a: A, b: B) -> (RA, RB)
@@ -50,7 +50,7 @@ where
     join_here(|_| a(), |_| b())
 }
 
-/// As [`join`], with closures that get a context: it tells whether they changed threads.
+/// As [`join`], with closures that get a context, which says whether they changed threads.
 ///
 /// ```
 /// let (a, b) = blitz::join_context(|_| 1, |context| if context.migrated() { 2 } else { 3 });
@@ -118,6 +118,22 @@ where
     }
 }
 
+/// As [`enter`] on a worker. Any other thread gets `op` back.
+///
+/// # Errors
+/// Returns `op` if the current thread is no worker.
+#[doc(hidden)]
+#[inline]
+pub fn enter_here<OP, R>(op: OP) -> Result<R, OP>
+where
+    OP: FnOnce(Here<'_>) -> R,
+{
+    match current() {
+        Some(worker) => Ok(op(Here::new(worker))),
+        None => Err(op),
+    }
+}
+
 /// For a thread that is not a worker, or that a pool has adopted.
 #[cold]
 #[inline(never)]
@@ -136,7 +152,8 @@ where
 
 /// Runs `op` on a worker of the current or the global pool and returns its result.
 ///
-/// A worker of that pool runs it right here. Inside, the free functions use that pool.
+/// If the caller is a worker of that pool, it runs `op` itself. Inside `op`, the free functions use
+/// that pool.
 ///
 /// ```
 /// let index = blitz::install(blitz::current_worker_index);
@@ -147,7 +164,7 @@ where
 /// A panic of `op` continues here.
 ///
 /// # Blocking
-/// A thread outside of the pool blocks; a worker of another pool goes on with its pool's work.
+/// A thread outside the pool blocks; a worker of another pool goes on with its pool's work.
 #[track_caller]
 pub fn install<OP, R>(op: OP) -> R
 where
@@ -198,7 +215,7 @@ where
     with_working_team(|team| scope::in_place(team, op))
 }
 
-/// As [`scope`](crate::scope), with jobs that each worker starts in the order of their spawning.
+/// As [`scope`](crate::scope); jobs that one worker spawns start in the order of their spawning.
 ///
 /// ```
 /// let order = std::sync::Mutex::new(Vec::new());
@@ -219,7 +236,7 @@ where
     with_working_team(|team| scope_fifo::scope_in(team, op))
 }
 
-/// As [`in_place_scope`](crate::in_place_scope), with jobs in the order of their spawning.
+/// As [`in_place_scope`](crate::in_place_scope); jobs start in the order of their spawning.
 ///
 /// ```
 /// let mut total = 0;
@@ -236,8 +253,8 @@ where
 
 /// Runs `f` on the current pool, or on the global one, and returns at once.
 ///
-/// Await the handle inside of async code, or join it elsewhere. Dropping it detaches the job, which
-/// still runs. Jobs that one worker spawns run newest first on that worker.
+/// Await the handle in async code, or join it elsewhere. Dropping it detaches the job, which still
+/// runs. Jobs that one worker spawns run newest first on that worker.
 ///
 /// ```
 /// let handle = blitz::spawn_cpu(|| 6 * 7);
@@ -254,7 +271,8 @@ where
 
 /// Runs `f` on the current or the global pool at some later time; returns at once. As
 /// [`spawn_cpu`](crate::spawn_cpu) without a handle, and so a little cheaper. A panic of `f` goes
-/// to the pool's panic handler. If the current pool was entered and then dropped, so is `f`.
+/// to the pool's panic handler. If the current pool was entered and has been dropped since, `f` is
+/// dropped, too.
 ///
 /// ```
 /// let (send, receive) = std::sync::mpsc::channel();
@@ -269,8 +287,8 @@ where
     with_held_team(|team, hold| detached::spawn_in(team, hold, f));
 }
 
-/// As [`spawn_detached`]; jobs that one worker spawns this way start in order, on whichever worker
-/// they run.
+/// As [`spawn_detached`]; jobs that one worker spawns this way start in order, whichever workers
+/// run them.
 ///
 /// ```
 /// let pool = blitz::Pool::builder().workers(1).build().unwrap();
@@ -293,8 +311,8 @@ where
 
 /// Runs `op` once on every worker, and returns the results by the workers' index.
 ///
-/// The workers are those of the current or the global pool. Each runs `op` when it next looks for
-/// work.
+/// The workers are those of the current or the global pool. Each worker runs `op` when it next
+/// looks for work.
 ///
 /// ```
 /// let indices = blitz::broadcast(|context| context.index());
@@ -302,7 +320,7 @@ where
 /// ```
 ///
 /// # Panics
-/// If `op` panics on a worker: the panic of the lowest index continues here, after all are done.
+/// If `op` panics on a worker. After all are done, the panic of the lowest index continues here.
 #[track_caller]
 pub fn broadcast<OP, R>(op: OP) -> Vec<R>
 where
@@ -329,10 +347,10 @@ where
     with_held_team(|team, hold| broadcast::spawn_broadcast_in(team, hold, op));
 }
 
-/// Runs one job of the current pool, if there is one; `None` outside of a pool.
+/// Runs one job of the current pool, if there is one. Returns `None` outside a pool.
 ///
-/// The job is the oldest of this worker's own, one that only this worker may run, or another
-/// worker's.
+/// The job is this worker's oldest own job, a job that only this worker may run, or a job of
+/// another worker.
 ///
 /// ```
 /// assert_eq!(blitz::yield_job(), None);
@@ -346,13 +364,13 @@ where
 ///
 /// # In async code
 /// This is for jobs. A task lets others go first with
-/// [`task::yield_now().await`](crate::task::yield_now): therefore the names differ.
+/// [`task::yield_now().await`](crate::task::yield_now).
 #[doc(alias = "yield_now")]
 pub fn yield_job() -> Option<Yield> {
     yield_job::yield_job()
 }
 
-/// Runs one job of the current worker's own, if there is one. `None` outside of a pool.
+/// Runs one of the current worker's own jobs, if there is one. Returns `None` outside a pool.
 ///
 /// ```
 /// assert_eq!(blitz::yield_local(), None);

@@ -26,9 +26,9 @@ pub struct WorkerMetrics {
     pub steals_tried: u64,
     /// Attempts that succeeded.
     pub steals_succeeded: u64,
-    /// Successful attempts that helped with what the worker waited for.
+    /// Successful attempts that helped with the job that the worker waited for.
     pub leapfrogs: u64,
-    /// Batches taken from outside.
+    /// Batches of jobs taken from the injector.
     pub injected_batches: u64,
     /// Jobs in the deque right now.
     pub queued: u64,
@@ -44,9 +44,9 @@ pub struct WorkerMetrics {
     pub found_awake: u64,
     /// Sleeps that the jobs event counter prevented.
     pub caught_by_jec: u64,
-    /// How long it was in each state.
+    /// The time in each state.
     pub time: StateTimes,
-    /// How long its thread was runnable and had no core. Zero where the system does not say.
+    /// How long its thread was runnable but had no core. Zero if the system does not report it.
     pub run_delay: Duration,
 }
 
@@ -59,7 +59,7 @@ impl WorkerMetrics {
         let (queued, stolen) = (deque.len() as u64, deque.stolen());
         let pushes = deque.pushes();
         let pops = pushes.saturating_sub(queued).saturating_sub(stolen);
-        // A fork that is taken back runs without being counted; popped jobs are already counted as
+        // A fork that is taken back is not counted when it runs. Popped jobs are already counted as
         // executed.
         let taken_back = pops.saturating_sub(own.popped.get());
         WorkerMetrics {
@@ -105,47 +105,47 @@ impl WorkerMetrics {
     }
 }
 
-/// A reading of a pool's counters. If the pool works meanwhile, the values are not of one moment.
+/// A reading of a pool's counters. While the pool works, the values are not from a single moment.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct PoolMetrics {
     /// One entry per worker, by index; spares come after the workers that the pool was built with.
     pub workers: Vec<WorkerMetrics>,
-    /// What was done with tasks.
+    /// Counters of tasks.
     pub tasks: TaskMetrics,
     /// Panics that went to the panic handler.
     pub panics_reported: u64,
     /// Threads that were started beyond the workers; see
     /// [`PoolBuilder::spares`](crate::PoolBuilder::spares).
     pub spares: usize,
-    /// How many of them work at the moment.
+    /// How many spares work at the moment.
     pub spares_in_service: usize,
-    /// How often work waited and no spare was left.
+    /// How many times work waited and no spare was left.
     pub spares_refused: u64,
-    /// How often the watch has found a worker that had not come back from one poll or job for
-    /// twenty of its looks. It looks about once per millisecond while work waits.
+    /// How many times the watch has found a worker in the same poll or job for twenty rounds. It
+    /// makes a round about once per millisecond while work waits.
     pub stalls: u64,
-    /// The same by what the worker did: see [`PoolMetrics::stalls_of`].
+    /// Stalls by kind: see [`PoolMetrics::stalls_of`].
     pub(super) stalls_by_kind: [u64; 4],
-    /// How many workers do not come back at this moment: see [`stalls`](crate::stalls()).
+    /// How many workers are stuck at this moment: see [`stalls`](crate::stalls()).
     pub stalled_workers: usize,
-    /// How long jobs took, without private forks. A job that was not timed counts as long as the
-    /// next timed one.
+    /// How long jobs took, without private forks. A job that was not timed counts as if it took as
+    /// long as the next timed one.
     pub job_times: Histogram,
     /// How long it took a worker to run after another thread woke it.
     pub wake_latencies: Histogram,
-    /// How long workers that were awake looked for work until they took some from another worker.
+    /// How long awake workers searched for work before they stole some.
     pub steal_latencies: Histogram,
     /// How long workers slept in the driver.
     pub driver_waits: Histogram,
-    /// How late timers fired: with the [slack](crate::PoolBuilder::timer_slack) that lets them fire
-    /// together. Timers of a paused clock do not count.
+    /// How late timers fired, including the [slack](crate::PoolBuilder::timer_slack) that lets them
+    /// fire together. Timers of a paused clock do not count.
     pub timer_lateness: Histogram,
     /// How long closures of [`spawn_blocking`](crate::spawn_blocking) waited for a thread.
     pub blocking_delays: Histogram,
-    /// What was done with the tasks of each type, the busiest first.
+    /// Polls and times by type of task, the busiest type first.
     pub types: Vec<TypeMetrics>,
-    /// What was recorded for [traces](crate::Pool::trace).
+    /// Counts of the events recorded for [traces](crate::Pool::trace).
     pub trace: TraceMetrics,
 }
 
@@ -200,7 +200,7 @@ fn run_delay(thread: ThreadId) -> Option<Duration> {
     run_and_delay(thread.to_bits()).map(|(_, delay)| delay)
 }
 
-/// How long workers looked for work before they stole some.
+/// How long workers searched for work before they stole some.
 pub(super) fn steal_latencies(team: &Team) -> Histogram {
     sum(team, |insight| &insight.steals)
 }
@@ -242,7 +242,7 @@ impl fmt::Display for PoolMetrics {
         if self.spares > 0 {
             let (all, at_work, refused) =
                 (self.spares, self.spares_in_service, self.spares_refused);
-            writeln!(f, "spares: {all} started, {at_work} at work, {refused} times none was left")?;
+            writeln!(f, "spares: {all} started, {at_work} at work, none was left {refused} times")?;
         }
         if self.tasks.spawned > 0 {
             writeln!(f, "{}", self.tasks)?;

@@ -40,7 +40,7 @@ use std::time::Duration;
 /// [shielded](crate::task::shield) sections, for closures of `spawn_blocking`, for file writes in
 /// flight, and for the threads. A drop on one of its own workers does not wait; the jobs still run.
 ///
-/// The drop has no time limit. If a part of that may never end, for example a read of a pipe
+/// The drop has no time limit. If some of this work may never end, for example a read of a pipe
 /// without a writer, end the pool with [`shutdown_within`](Pool::shutdown_within). File reads are
 /// cancelled with io_uring; otherwise the drop waits for the threads that read.
 ///
@@ -76,7 +76,7 @@ pub struct Pool {
 /// ```
 pub type Runtime = Pool;
 
-/// Beginning and end.
+/// Construction and shutdown.
 impl Pool {
     /// The largest number of workers that a pool can have: 65,535.
     pub const MAX_WORKERS: usize = blitz_parts::sleep::WORKERS_MAX;
@@ -136,7 +136,7 @@ impl Pool {
         EnterGuard::new(self.team.clone())
     }
 
-    /// Ends the pool as its drop does, but waits at most for `patience`.
+    /// Ends the pool as its drop does, but waits at most `patience`.
     ///
     /// Work that is left goes on in the background. [`shutdown_within`](Pool::shutdown_within) also
     /// reports it.
@@ -148,11 +148,11 @@ impl Pool {
     /// # Ok::<(), blitz::BuildError>(())
     /// ```
     pub fn shutdown_timeout(self, patience: Duration) {
-        // The caller does not ask what is left.
+        // The caller does not want to know what is left.
         let _ = self.shutdown_within(patience);
     }
 
-    /// Ends the pool as its drop does, but waits at most for `patience`, and reports what is left.
+    /// Ends the pool as its drop does, but waits at most `patience`, and reports what is left.
     ///
     /// ```
     /// let runtime = blitz::Runtime::new()?;
@@ -176,7 +176,7 @@ impl Pool {
             // The caller may have stopped waiting.
             let _ = done.send(());
         });
-        // A thread that cannot be started has dropped the pool already.
+        // If the thread could not be started, its closure was dropped, and the pool with it.
         if ending.is_err() || wait.recv_timeout(patience).is_ok() {
             return Ok(());
         }
@@ -212,7 +212,7 @@ impl Pool {
     /// A panic of `op` continues here.
     ///
     /// # Blocking
-    /// A thread outside of the pool blocks; a worker of another pool goes on with its pool's work.
+    /// A thread outside the pool blocks; a worker of another pool goes on with its pool's work.
     pub fn install<OP, R>(&self, op: OP) -> R
     where
         OP: FnOnce() -> R + Send,
@@ -242,7 +242,7 @@ impl Pool {
     ///
     /// ```
     /// let pool = blitz::Pool::builder().workers(2).build()?;
-    /// // This thread is no worker of the pool.
+    /// // This thread is not a worker of the pool.
     /// let moved = pool.join_context(|context| context.migrated(), |context| context.migrated());
     /// assert_eq!(moved, (true, true));
     /// # Ok::<(), blitz::BuildError>(())
@@ -489,7 +489,7 @@ impl Pool {
         task::spawn_blocking_in(&self.team, Some(Hold::new(&self.team)), f)
     }
 
-    /// As [`block_on`](crate::block_on); what the future spawns goes to this pool.
+    /// As [`block_on`](crate::block_on). Tasks that the future spawns go to this pool.
     ///
     /// ```
     /// let pool = blitz::Pool::builder().workers(2).build()?;
@@ -500,13 +500,13 @@ impl Pool {
     /// ```
     ///
     /// # Blocking
-    /// A thread outside of every pool blocks.
+    /// A thread outside every pool blocks.
     pub fn block_on<F: Future>(&self, future: F) -> F::Output {
         task::block_on_in(&self.team, future)
     }
 }
 
-/// Looking inside.
+/// Diagnostics.
 impl Pool {
     /// Returns how many workers the pool has.
     #[must_use]
@@ -527,7 +527,7 @@ impl Pool {
         index_in(&self.team)
     }
 
-    /// Returns how tasks find a worker.
+    /// Returns the scheduler of the pool.
     ///
     /// ```
     /// let pool = blitz::Pool::builder().scheduler(blitz::Scheduler::Stealing).build()?;
@@ -564,7 +564,7 @@ impl Pool {
         Dump::of(&self.team)
     }
 
-    /// Returns the recent timeline of the pool's workers, of length `last`.
+    /// Returns the timeline of the pool's workers for the time `last` before now.
     ///
     /// Workers always record what they do, each in its [own
     /// ring](crate::PoolBuilder::trace_memory). New events overwrite the oldest ones, so old events
@@ -629,6 +629,18 @@ impl Pool {
         Explanation::of(&self.team)
     }
 
+    /// As [`probe`](crate::probe()), of this pool.
+    ///
+    /// ```
+    /// let pool = blitz::Pool::builder().workers(2).build()?;
+    /// assert!(pool.probe().tasks().is_empty());
+    /// # Ok::<(), blitz::BuildError>(())
+    /// ```
+    #[must_use]
+    pub fn probe(&self) -> Explanation {
+        Explanation::probed(&self.team)
+    }
+
     /// As [`unfinished`](crate::unfinished()), of this pool.
     ///
     /// ```
@@ -654,7 +666,7 @@ impl Drop for Pool {
     }
 }
 
-// A panic in a job ends no worker and leaves nothing of the pool half done.
+// A panic in a job ends no worker and leaves the pool in a consistent state.
 impl UnwindSafe for Pool {}
 impl RefUnwindSafe for Pool {}
 

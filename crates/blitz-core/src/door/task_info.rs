@@ -16,8 +16,8 @@ use std::time::Duration;
 
 /// The tasks of a pool at some recent moment: see [`tasks`](crate::tasks()).
 ///
-/// It has the tasks that wait, or have waited and not ended, the longest wait first. A task that
-/// has not come to its first wait is only [counted](TaskList::unlisted). Tasks of a
+/// It lists the tasks that have waited at least once and have not ended, the longest wait first. A
+/// task that has not waited yet is only [counted](TaskList::unlisted). Tasks of a
 /// [`LocalSet`](crate::LocalSet) belong to their thread and are not here.
 ///
 /// ```
@@ -64,7 +64,7 @@ pub struct TaskInfo {
     wakers: usize,
 }
 
-/// What a task does.
+/// The states of a task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum TaskState {
@@ -109,7 +109,7 @@ impl TaskList {
         self.tasks.is_empty()
     }
 
-    /// Returns about how many tasks there are besides: in a queue, or in their first poll.
+    /// Returns about how many tasks are not in the list, because they have not waited yet.
     ///
     /// ```
     /// let pool = blitz::Pool::builder().workers(1).build()?;
@@ -166,6 +166,7 @@ impl fmt::Display for TaskList {
         self.tasks.iter().try_for_each(|task| writeln!(f, "{task}"))?;
         match self.unlisted {
             0 => Ok(()),
+            1 => writeln!(f, "and 1 task that has not waited yet"),
             more => writeln!(f, "and {more} tasks that have not waited yet"),
         }
     }
@@ -216,7 +217,7 @@ impl TaskInfo {
         self.name.as_deref()
     }
 
-    /// Returns what it does.
+    /// Returns its state.
     #[must_use]
     pub fn state(&self) -> TaskState {
         self.state
@@ -241,13 +242,13 @@ impl TaskInfo {
     /// As one line of JSON: `id`, `type`, `site`, `name` if it has one, `state`, `idle_ms`,
     /// `wakers`, `waits`.
     ///
-    /// Numbers of 64 bits are strings.
+    /// 64-bit numbers are strings.
     #[must_use]
     pub fn to_json(&self) -> String {
         self.json_with(list(Vec::<String>::new()))
     }
 
-    /// The same with a list of what it waits for.
+    /// As `to_json`, with a list of its waits.
     pub(in crate::door) fn json_with(&self, waits: String) -> String {
         let idle = self.idle.unwrap_or_default().as_millis();
         let name = self.name().map(|name| ("name", string(name)));
@@ -266,7 +267,7 @@ impl TaskInfo {
     }
 }
 
-/// Names the task, what it does and where it comes from.
+/// Writes the task's id, state, name or type, and where it was spawned.
 impl fmt::Display for TaskInfo {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "task {}", self.id)?;
@@ -283,7 +284,7 @@ impl fmt::Display for TaskInfo {
 }
 
 impl TaskState {
-    /// In one word.
+    /// Returns the state in one word.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {

@@ -1,4 +1,4 @@
-//! Readings of what was done with tasks.
+//! Readings of the counters of tasks.
 
 #![forbid(unsafe_code)]
 
@@ -6,7 +6,7 @@ use crate::state::{AGAIN, CANCELLED, COMPLETED, Histogram, TaskCounters};
 use crate::team::Team;
 use std::fmt;
 
-/// A reading of what a pool did with tasks. If the pool works meanwhile, the values are not of one
+/// A reading of a pool's counters of tasks. While the pool works, the values are not from a single
 /// moment.
 ///
 /// ```
@@ -46,20 +46,22 @@ pub struct TaskMetrics {
     pub queue_depth: u64,
     /// Tasks in each worker's own queues right now.
     pub worker_queue_depths: Vec<u64>,
-    /// Threads of `spawn_blocking` right now.
+    /// Current number of `spawn_blocking` threads.
     pub blocking_threads: u64,
+    /// Those of them that wait for a closure.
+    pub idle_blocking_threads: u64,
     /// Closures that wait for one of them.
     pub blocking_queue_depth: u64,
-    /// What the signal tree did; `None` in the stealing scheduler.
+    /// Counters of the signal tree; `None` in the stealing scheduler.
     pub signal: Option<SignalMetrics>,
     /// How long polls took. A poll that was not timed counts as if it took as long as the next one
     /// that was.
     pub poll_times: Histogram,
-    /// How long tasks waited between becoming runnable and being polled, by those that were timed.
+    /// How long runnable tasks waited until they were polled. Only some tasks are timed.
     pub schedule_latencies: Histogram,
 }
 
-/// A reading of what a pool's signal tree did.
+/// A reading of the counters of a pool's signal tree.
 ///
 /// ```
 /// let builder = blitz::Pool::builder().workers(2).scheduler(blitz::Scheduler::Signal);
@@ -76,9 +78,9 @@ pub struct SignalMetrics {
     pub leaves_activated: u64,
     /// Tasks that workers took from their own part of the tree.
     pub taken_own: u64,
-    /// Tasks that they took from the parts of others; they also count as stolen.
+    /// Tasks that workers took from other workers' parts. They also count as stolen.
     pub taken_elsewhere: u64,
-    /// Permits given: sleepers that were to be woken for a task.
+    /// Permits given: each asks to wake a sleeper for a task.
     pub permits_given: u64,
     /// Permits taken by workers that woke.
     pub permits_taken: u64,
@@ -98,7 +100,7 @@ impl SignalMetrics {
             metrics.taken_elsewhere += marks.taken_elsewhere.get();
             metrics.permits_taken += marks.permits_taken.get();
         }
-        // Setters do not count signals: each was taken, or is still there.
+        // Setters do not count signals. Each signal was taken, or is still in the tree.
         metrics.signals = metrics.taken_own + metrics.taken_elsewhere + left;
         Some(metrics)
     }
@@ -106,10 +108,11 @@ impl SignalMetrics {
 
 impl TaskMetrics {
     pub(crate) fn of(team: &Team) -> TaskMetrics {
-        let (threads, errands) = team.blocking.counts();
+        let (threads, idle, errands) = team.blocking.counts();
         let mut metrics = TaskMetrics {
             queue_depth: team.tasks.len() as u64,
             blocking_threads: threads as u64,
+            idle_blocking_threads: idle as u64,
             blocking_queue_depth: errands as u64,
             signal: SignalMetrics::of(team),
             ..Self::default()

@@ -7,9 +7,9 @@
 //!
 //! The guest is built before the pool's first thread. The last worker ends it, when no task of the
 //! pool is left that may use it, and cancels the guest's own tasks. A separate thread drops the
-//! Tokio runtime, because Tokio refuses to wait inside of an async context, and the last worker
-//! waits for that thread. So a pool ends after its guest, and every time limit for the one limits
-//! the other.
+//! Tokio runtime, because Tokio refuses to block inside an async context. The last worker waits for
+//! that thread. So a pool ends after its guest, and every time limit for the pool also limits the
+//! guest.
 
 use super::builder::PoolBuilder;
 use super::handle::Handle;
@@ -17,7 +17,7 @@ use super::pool::Pool;
 use crate::base::BuildError;
 use crate::base::ambient::{Ambient, AmbientGuard};
 use crate::team::{Entered, Team};
-use blitz_parts::park::give_way_once;
+use blitz_parts::park::{give_way_before_wait, wait_is_over};
 use blitz_parts::prim::{Mutex, thread, thread_local};
 use std::any::Any;
 use std::cell::RefCell;
@@ -32,13 +32,16 @@ impl PoolBuilder {
     /// pool.
     ///
     /// Without a Tokio runtime, crates that call Tokio's `spawn`, timers, sockets or files panic
-    /// with "there is no reactor running". With a guest they work inside of tasks, of jobs, of
-    /// closures of `spawn_blocking` and of futures in `block_on` of this pool. Their timers and
-    /// sockets are the guest's, and so are tasks that they spawn with Tokio's functions. A task of
-    /// the pool may use both runtimes at once.
+    /// with "there is no reactor running". With a guest they work inside this pool's tasks, jobs,
+    /// `spawn_blocking` closures and futures in `block_on`. Their timers and sockets belong to the
+    /// guest, and so do tasks that they spawn with Tokio's functions. A task of the pool may use
+    /// both runtimes at once.
     ///
-    /// On the guest's threads this pool is the current one: what they spawn or fork with Blitz's
-    /// functions goes to it.
+    /// On the guest's threads this pool is current: tasks and jobs that they start with Blitz's
+    /// functions go to it. A task there that computes, forks or blocks keeps the guest's only
+    /// thread, and no spare replaces it. The handlers of `axum::serve` are such tasks: let them
+    /// await [`spawn_cpu`](crate::spawn_cpu), serve with `blitz_hyper::serve`, or ask for
+    /// [more threads](PoolBuilder::tokio_guest_threads).
     ///
     /// The guest has its own clock, which [`start_paused`](PoolBuilder::start_paused) does not
     /// pause. A pool that only waits for a timer of the guest counts as idle, and its paused clock
@@ -66,7 +69,8 @@ impl PoolBuilder {
     /// As [`tokio_guest`](PoolBuilder::tokio_guest), with `threads` threads that poll its tasks.
     ///
     /// One is enough for its reactor and timers. More threads help if the crates that need the
-    /// guest spawn tasks that compute. With zero, building the pool fails.
+    /// guest spawn tasks that compute or block, as `axum::serve` does with handlers. With zero,
+    /// building the pool fails.
     ///
     /// ```
     /// let runtime = blitz::Runtime::builder().workers(1).tokio_guest_threads(2).build()?;
@@ -102,7 +106,7 @@ impl Handle {
     /// Returns the handle of the pool's Tokio runtime, if it was built with
     /// [`tokio_guest`](PoolBuilder::tokio_guest).
     ///
-    /// Threads outside of the pool use it to enter the guest.
+    /// Threads outside the pool use it to enter the guest.
     ///
     /// ```
     /// let runtime = blitz::Runtime::builder().workers(1).tokio_guest().build()?;
@@ -130,9 +134,9 @@ struct TokioGuest {
     stage: Arc<Mutex<Stage>>,
 }
 
-/// How far the guest's life has come.
+/// The stages of a guest's life.
 enum Stage {
-    /// It runs, as long as this is kept.
+    /// It runs as long as this value is kept.
     Runs(runtime::Runtime),
     /// A thread drops it.
     Ends,
@@ -140,7 +144,7 @@ enum Stage {
     Over,
 }
 
-/// Goes on to `next`, and returns the stage before.
+/// Sets the stage to `next`, and returns the one before.
 fn advance(stage: &Mutex<Stage>, next: Stage) -> Stage {
     let mut stage = stage.lock().unwrap_or_else(PoisonError::into_inner);
     std::mem::replace(&mut *stage, next)
@@ -160,15 +164,16 @@ impl TokioGuest {
                     .to_owned(),
             ));
         }
-        // The guest must not keep its pool: the pool keeps the guest.
+        // The guest must not keep its pool alive: the pool keeps the guest alive.
         let team = host.team().weak();
         let runtime = runtime::Builder::new_multi_thread()
             .worker_threads(threads)
             .thread_name("blitz-tokio")
             .enable_all()
-            // Yields once before it sleeps, so that it sleeps less: workers that share its core can
-            // hand over several requests, and need not wake it for each.
-            .on_thread_park(give_way_once)
+            // Yields before it sleeps, so that it sleeps less: workers can hand over several
+            // requests, and need not wake it for each.
+            .on_thread_park(|| give_way_before_wait(has_work))
+            .on_thread_unpark(wait_is_over)
             .on_thread_start(move || {
                 if let Some(host) = team.upgrade() {
                     let entered = Entered::new(host);
@@ -182,6 +187,12 @@ impl TokioGuest {
         let handle = Arc::new(runtime.handle().clone());
         Ok(TokioGuest { handle, stage: Arc::new(Mutex::new(Stage::Runs(runtime))) })
     }
+}
+
+/// Returns whether other threads have given work to the guest that this thread belongs to.
+fn has_work() -> bool {
+    let guest = runtime::Handle::try_current();
+    guest.is_ok_and(|guest| guest.metrics().global_queue_depth() > 0)
 }
 
 impl Ambient for TokioGuest {
@@ -214,7 +225,7 @@ impl Ambient for TokioGuest {
             advance(&stage, Stage::Over);
         });
         match ending {
-            // A thread of the guest does not wait: the guest would wait for this thread.
+            // A thread of the guest must not wait, because the guest waits for this thread.
             Ok(ending) if !self.is_here() => drop(ending.join()),
             Ok(_) => {}
             // No thread is left that could report the end of the guest.
@@ -239,8 +250,8 @@ impl Drop for TokioGuest {
     }
 }
 
-/// A guest that ends. Dropped where no thread could be started, it does not wait, because Tokio
-/// panics if an async context does.
+/// A guest that is ending. If no thread could be started, it is dropped without waiting, because
+/// Tokio panics if an async context blocks.
 struct Ending(Option<runtime::Runtime>);
 
 impl Ending {
@@ -268,8 +279,8 @@ struct OwnedGuard {
 impl OwnedGuard {
     fn new(handle: Arc<runtime::Handle>) -> OwnedGuard {
         let guard = handle.enter();
-        // SAFETY: the guard borrows what the `Arc` beside it keeps, at the same address, until the
-        // guard is dropped.
+        // SAFETY: the guard borrows the handle in the `Arc` beside it, which stays at the same
+        // address until the guard is dropped.
         let guard =
             unsafe { transmute::<runtime::EnterGuard<'_>, runtime::EnterGuard<'static>>(guard) };
         OwnedGuard { guard: Some(guard), _handle: handle }

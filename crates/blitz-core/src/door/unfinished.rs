@@ -1,4 +1,4 @@
-//! What keeps a pool from ending.
+//! The work that keeps a pool from ending.
 
 #![forbid(unsafe_code)]
 
@@ -6,7 +6,7 @@ use crate::team::Team;
 use std::error::Error;
 use std::fmt;
 
-/// What the end of a pool waits for, at some recent moment.
+/// The work that shutdown of a pool waits for, at some recent moment.
 ///
 /// ```
 /// let pool = blitz::Pool::builder().workers(2).build().unwrap();
@@ -26,10 +26,10 @@ pub struct Unfinished {
     /// [Shielded](crate::task::shield) sections of tasks.
     pub shielded: usize,
     /// Workers that have not left. They leave when none of the above is left. A worker that stays
-    /// is in a poll that does not return, or it is the last one, and cancels tasks or waits for
+    /// is in a poll that does not return, or is the last worker, which cancels tasks or waits for
     /// file writes.
     pub workers: usize,
-    /// Tasks of the Tokio guest, once it ends: those that have not returned from a poll, and at
+    /// Tasks of the Tokio guest that have not returned from a poll, once the guest is ending. At
     /// least 1 while a blocking closure or a thread of the guest is left.
     pub guest: usize,
 }
@@ -41,8 +41,8 @@ impl Unfinished {
         let handle = usize::from(!team.is_closing());
         let jobs = reasons.saturating_sub(blocking + shielded + handle);
         let leaving = team.life.leaving().saturating_sub(handle);
-        // The last worker has counted itself out, and ends tasks and the driver. That may take a
-        // while.
+        // The last worker has counted itself out, and now ends tasks and the driver, which may take
+        // a while.
         let is_ending = handle == 0 && !team.ended().probe();
         let workers = leaving.max(usize::from(is_ending));
         let guest = team.ambient().map_or(0, |ambient| ambient.unfinished());
@@ -68,7 +68,7 @@ impl fmt::Display for Unfinished {
             (self.workers, "worker", "workers"),
             (self.guest, "task of the Tokio guest", "tasks of the Tokio guest"),
         ];
-        let mut before = "the pool has not ended; left are ";
+        let mut before = "the pool has not ended: it waits for ";
         for (count, one, many) in kinds.into_iter().filter(|(count, ..)| *count > 0) {
             write!(f, "{before}{count} {}", if count == 1 { one } else { many })?;
             before = ", ";

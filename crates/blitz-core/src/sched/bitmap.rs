@@ -10,8 +10,8 @@
 //!  task of the whole tree, or half of the yield queue of a worker that is stuck
 //! ```
 //!
-//! A worker that takes a task of the tree also moves others of its signal word into the yield
-//! queue: those behind it, or half of them if the part belongs to another worker.
+//! A worker that takes a task of the tree also moves other tasks of the same signal word into its
+//! yield queue: those behind the task, or half of the others if the part belongs to another worker.
 //!
 //! A task gets a slot when it first needs one: when it is put into the tree, or begins to wait. So
 //! a task that ends in its first poll, on the worker that spawned it, never gets one. Waking a
@@ -21,8 +21,8 @@
 
 use super::own::Tasks;
 use super::trace;
-use crate::state::{BitmapMarks, OwnBitmap};
-use crate::team::Team;
+use crate::state::OwnBitmap;
+use crate::team::{OwnMarks, Team};
 use blitz_parts::bitmap::{Bitmap, Marked, Position, Scan, Sleeper, SummaryTree, Told};
 use blitz_parts::counter::Counter;
 use blitz_parts::prim::{Step, broken};
@@ -33,7 +33,7 @@ use std::ptr::NonNull;
 /// Signals a task that has a slot, from any thread that keeps the team alive.
 pub(super) fn signal(team: &Team, bitmap: &Bitmap, task: Runnable) {
     let place = task.place();
-    let signalled = bitmap.signal(task, || team.sleep().somebody_looks());
+    let signalled = bitmap.signal(task, || team.sleep().is_any_looking());
     trace::signal_set(place, signalled.activated);
     if signalled.activated {
         team.bitmap_totals.activated.add_shared(1);
@@ -52,15 +52,15 @@ fn act_on(team: &Team, told: Told) {
                 team.sleep().wake_one();
             }
         }
-        // The team has ended, and with it the task.
+        // The team has ended, and its tasks with it.
         Told::Closed => team.tasks.cancel_rest(),
     }
 }
 
-/// Notifies a worker of tasks that a look has found again.
+/// Notifies a worker of tasks that a scan found when it looked again.
 fn notify_again(team: &Team, bitmap: &Bitmap, again: Option<Marked>) {
     if let Some(marked) = again {
-        act_on(team, bitmap.tell(marked, || team.sleep().somebody_looks()));
+        act_on(team, bitmap.tell(marked, || team.sleep().is_any_looking()));
     }
 }
 
@@ -68,7 +68,7 @@ fn notify_again(team: &Team, bitmap: &Bitmap, again: Option<Marked>) {
 #[derive(Clone, Copy)]
 pub(super) struct Part<'a> {
     tree: &'a Bitmap,
-    pub(super) marks: &'a BitmapMarks,
+    marks: OwnMarks<'a>,
     own: &'a OwnBitmap,
 }
 
@@ -77,11 +77,11 @@ impl<'a> Tasks<'a> {
     #[inline]
     pub(super) fn part(self) -> Option<Part<'a>> {
         let own = self.own().tasks.bitmap.as_deref()?;
-        let marks = self.worker().queues.bitmap.as_deref()?;
+        let marks = self.own_marks()?;
         Some(Part { tree: self.worker().team().bitmap()?, marks, own })
     }
 
-    /// Which part of the tree is this worker's. A spare shares that of another worker.
+    /// The index of this worker's part of the tree. A spare shares the part of another worker.
     fn part_index(self) -> usize {
         self.team().part_of(self.index())
     }
@@ -94,8 +94,8 @@ impl<'a> Tasks<'a> {
         signal(self.team(), part.tree, task);
     }
 
-    /// Puts the older half of a full yield queue, and a task that did not fit, into the tree. One
-    /// by one, since a chain would need an allocation.
+    /// Puts the older half of a full yield queue, and a task that did not fit, into the tree. It
+    /// moves them one by one, because a chain would need an allocation.
     pub(super) fn overflow_into_tree(self, part: Part<'_>, task: Runnable) {
         let older = std::iter::from_fn(|| self.pop_ring()).take(RING_SLOTS / 2);
         for task in older.chain([task]) {
@@ -110,12 +110,16 @@ impl<'a> Tasks<'a> {
         part.tree.reserve(&mut slots, self.team().num_workers(), task)
     }
 
-    /// The slot of a task that is about to be run, if it has one.
+    /// Frees the slot of a task that has ended in a run of this worker, if it had one. `place` is
+    /// the task's place before that run.
     #[inline]
-    pub(super) fn slot_of(self, task: &Runnable) -> Option<Place> {
+    pub(super) fn free_slot_of(self, place: Option<Place>) {
         // Only the bitmap scheduler's places are slots.
-        self.own().tasks.bitmap.as_ref()?;
-        task.place()
+        if self.own().tasks.bitmap.is_some() {
+            if let Some(slot) = place {
+                self.free_slot(slot);
+            }
+        }
     }
 
     /// Frees the slot of a task that has ended in a run of this worker. Until now no other thread
@@ -139,9 +143,9 @@ impl<'a> Tasks<'a> {
         }
         if let Some(task) = self.take_own(part) {
             part.own.queue_turns.set(1 + self.take_behind(part));
-            // Tasks that yielded are not announced while this worker polls them next. Now another
-            // poll comes first, so announce them. Also, no thread could see the tasks behind this
-            // one on their way.
+            // Yielded tasks stay unannounced while this worker polls them next. Now another poll
+            // comes first, so announce them. The tasks taken along were also invisible to other
+            // threads while they moved.
             if !broken(Step::RuntimeBehindTells) {
                 self.notify_of_ring();
             }
@@ -154,13 +158,13 @@ impl<'a> Tasks<'a> {
     fn pop_yielded(self, part: Part<'_>) -> Option<Runnable> {
         let task = self.pop_ring();
         if task.is_none() {
-            part.marks.waker.try_unmark_yield();
+            part.marks.own_waker().try_unmark_yield();
         }
         task
     }
 
     /// Takes a task of the own part of the tree.
-    fn take_own(self, part: Part<'_>) -> Option<Runnable> {
+    pub(super) fn take_own(self, part: Part<'_>) -> Option<Runnable> {
         let workers = self.team().num_workers();
         let scan = part.tree.take_own(&part.own.cursor, self.part_index(), workers);
         self.found(part, scan, |_| true)
@@ -176,7 +180,7 @@ impl<'a> Tasks<'a> {
         taken
     }
 
-    /// Takes a task of any part of the tree, for a worker that has found none in its own.
+    /// Takes a task from any part of the tree, for a worker that has found none in its own part.
     pub(super) fn take_signalled(self, part: Part<'_>) -> Option<Runnable> {
         let start = self.own().rng.below(part.tree.tree().leaf_count());
         let scan = part.tree.take_any(&part.own.cursor, start);
@@ -187,8 +191,8 @@ impl<'a> Tasks<'a> {
         Some(task)
     }
 
-    /// Counts the tasks that a look has found, and notifies a worker of those that it has found
-    /// again.
+    /// Counts the tasks that a scan has found, and notifies a worker of the tasks that it found
+    /// when it looked again.
     fn found(
         self,
         part: Part<'_>,
@@ -217,12 +221,12 @@ impl<'a> Tasks<'a> {
         let keep = |task| self.keep_signalled(task);
         let taken = part.tree.take_beside(place, self.room_for_others(), keep);
         count_kept(self.team(), part, &part.marks.taken_elsewhere, taken);
-        // No thread could see them on their way.
+        // No other thread could see them while they moved.
         self.notify_of_ring();
     }
 
-    /// How many further tasks to take along with one. None without stealing, since no other worker
-    /// would take them.
+    /// How many further tasks to take along with one. Zero without stealing, because no other
+    /// worker would take them from here.
     fn room_for_others(self) -> usize {
         if self.team().config.stealing { self.own_ring().room() } else { 0 }
     }
@@ -232,8 +236,8 @@ impl<'a> Tasks<'a> {
         self.put_back(task, false);
     }
 
-    /// Takes the next task of the whole tree, in turn: its worker may be stuck, and all others may
-    /// have enough of their own.
+    /// Takes the next task of the whole tree, in turn. The worker of that part may be stuck, and
+    /// all others may be busy with their own parts.
     pub(super) fn take_in_turn(self, part: Part<'_>) -> Option<Runnable> {
         let scan = part.tree.take_in_turn(&part.own.round);
         self.found(part, scan, |task| self.owns(task))
@@ -244,11 +248,11 @@ impl<'a> Tasks<'a> {
         let part = self.part()?;
         let sleeper = part.tree.lie_down();
         let workers = self.team().num_workers();
-        part.marks.waker.sync_partition_summary(part.tree.tree(), self.part_index(), workers);
+        part.marks.own_waker().sync_partition_summary(part.tree.tree(), self.part_index(), workers);
         Some(sleeper)
     }
 
-    /// Takes a permit, if there is one: this worker may have slept, or been notified.
+    /// Takes a permit, if there is one, because this worker may have slept or been notified.
     pub(crate) fn get_up(self, sleeper: Option<Sleeper>) {
         let Some(part) = self.part() else { return };
         let permit = match sleeper {
@@ -266,7 +270,7 @@ impl<'a> Tasks<'a> {
 fn count_kept(team: &Team, part: Part<'_>, counter: &Counter, taken: usize) {
     if taken > 0 {
         counter.add(taken as u64);
-        part.marks.waker.mark_yield();
+        part.marks.own_waker().mark_yield();
         team.watch_left();
     }
 }

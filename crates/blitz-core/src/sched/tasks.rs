@@ -10,9 +10,10 @@ use crate::state::{Turn, is_of_schedule, outcome};
 use crate::team::Worker;
 use blitz_parts::prim::{Step, broken};
 use blitz_parts::queue::Chain;
-use blitz_parts::task::{Ran, Runnable};
+use blitz_parts::task::{Place, Ran, Runnable};
 use blitz_parts::thread;
 use blitz_parts::tuning::{DRIVER_TASKS_PART, LIFO_POLLS_MAX};
+use std::mem::ManuallyDrop;
 
 impl Tasks<'_> {
     /// Puts a task that was woken or spawned on this worker where it is polled next.
@@ -42,8 +43,8 @@ impl Tasks<'_> {
         self.team().config.stealing && self.team().bitmap().is_none()
     }
 
-    /// Notifies a worker of the tasks in the ring: this worker is about to do something else, which
-    /// may block it.
+    /// Notifies a worker of the tasks in the ring, because this worker is about to do something
+    /// else that may block it.
     pub(crate) fn notify_of_ring(self) {
         if !self.queues.ring.is_empty() {
             self.notify_of_task();
@@ -53,7 +54,7 @@ impl Tasks<'_> {
 
     pub(super) fn notify_of_task(self) {
         if self.own().dispatching.get() {
-            // If there are many, all of them are announced at once later.
+            // If there are many events, all of their tasks are announced together later.
             return;
         }
         let woken = self.team().sleep().new_task();
@@ -62,14 +63,15 @@ impl Tasks<'_> {
         }
     }
 
-    /// Whether this worker, by experience, finishes the tasks in its ring before another could
-    /// help: they are few, or it is alone.
+    /// Whether this worker will probably finish the tasks in its ring before another could help:
+    /// they are few, or it is the only worker.
     pub(crate) fn has_few_tasks(self) -> bool {
         let few = self.own().tasks.tick.interval() / DRIVER_TASKS_PART;
         self.queues.ring.len() <= few || self.team().num_workers() < 2
     }
 
-    /// As [`next`](Self::next), but not inlined: for waits, which are many and slow.
+    /// As [`next`](Self::next), but not inlined, for waits, which have many call sites and are slow
+    /// anyway.
     #[inline(never)]
     pub(crate) fn next_of_wait(self) -> Option<Runnable> {
         self.next()
@@ -110,13 +112,13 @@ impl Tasks<'_> {
         self.own_ring().pop()
     }
 
-    /// A task that perhaps only this worker would take.
+    /// A task that may be visible only to this worker.
     fn next_private(self) -> Option<Runnable> {
         let batched = || self.own_batch().pop();
         self.queues.lifo.take().or_else(batched).or_else(|| self.pop_ring())
     }
 
-    /// Returns which work goes first now. Each turn of other work is returned once.
+    /// Returns which work goes first now. Returns each turn of other work once.
     #[inline]
     pub(crate) fn take_turn(self) -> Turn {
         self.own().tasks.tick.take_turn()
@@ -128,10 +130,10 @@ impl Tasks<'_> {
         self.own().tasks.tick.count_job();
     }
 
-    /// Takes a task of others that goes before own ones in a fair turn.
+    /// Takes a task of others, which goes before own tasks in a fair turn.
     pub(crate) fn take_fair_share(self) -> Option<Runnable> {
         self.steal_from_stuck().or_else(|| match self.part() {
-            // The tasks taken are polled first, and own tasks need a part of every interval.
+            // The tasks taken are polled first, so leave a part of every interval to own tasks.
             None => self.take_batch(self.own().tasks.tick.interval() / 2),
             Some(part) => self.take_in_turn(part),
         })
@@ -141,11 +143,23 @@ impl Tasks<'_> {
     /// in a turn of the queue.
     #[cold]
     pub(crate) fn take_foreign(self) -> Option<Runnable> {
-        // In the bitmap they lie beside own tasks, and have their turn after each round of those.
-        if self.part().is_some() || !self.team().tasks.may_have() {
+        if !self.team().tasks.may_have() {
             return None;
         }
-        let task = self.take_batch((self.own().tasks.tick.brief() / 2).max(1))?;
+        let tick = &self.own().tasks.tick;
+        let task = match self.part() {
+            None => self.take_batch((tick.spell() / 2).max(1))?,
+            Some(part) => {
+                // The newest task is not in the tree, and goes first at most three times in a row.
+                if self.queues.has_lifo() && self.own().tasks.lifo_polls.get() < LIFO_POLLS_MAX {
+                    return None;
+                }
+                // They lie beside own tasks, so those of the own part come first.
+                let task = self.take_own(part).or_else(|| self.take_in_turn(part))?;
+                tick.defer_queue_turn(1);
+                task
+            }
+        };
         self.notify_of_ring();
         Some(task)
     }
@@ -160,7 +174,7 @@ impl Tasks<'_> {
     }
 
     /// Steals half of the tasks of a worker that has begun no poll since the last fair turn: if all
-    /// workers are busy, no other would take them. Looks at another worker each time.
+    /// workers are busy, no other would take them. Looks at a different worker each time.
     fn steal_from_stuck(self) -> Option<Runnable> {
         let (team, suspect) = (self.team(), &self.own().tasks.suspect);
         let polls = |worker: &Worker| worker.queues.counters.polled.get();
@@ -173,19 +187,14 @@ impl Tasks<'_> {
 
     /// Polls a task, or cancels it if tasks end.
     pub(crate) fn poll(self, task: Runnable) {
-        let counters = &self.worker().queues.counters;
         if self.team().tasks_end() {
-            counters.cancelled.add(1);
-            // The drop is user code, and may block this worker until another task is dropped: keep
-            // all tasks where other threads can take them.
-            self.give_away();
-            self.while_parking(|| self.in_run(|_| drop(task)));
-            if self.seat.is_noted() {
-                self.attend(None);
-            }
-            return;
+            return self.cancel(task);
         }
-        let (slot, address) = (self.slot_of(&task), task.header().addr());
+        let counters = &self.worker().queues.counters;
+        // Nothing unwinds before the task runs. The compiler does not know that, and would keep the
+        // task on the stack for its drop.
+        let task = ManuallyDrop::new(task);
+        let (place, address) = (task.place(), task.header().addr());
         let timed = self.own().tasks.tick.begin_poll();
         counters.polled.add(1);
         let stamp = task.stamp();
@@ -193,26 +202,54 @@ impl Tasks<'_> {
             self.note_delay(stamp);
         }
         task.set_stamp(self.own().noted.coarse.get());
-        self.queues.shown.set(&task);
-        let ran = if timed { self.poll_timed(task) } else { self.poll_once(task) };
+        self.own_shown().set(&task);
+        let task = ManuallyDrop::into_inner(task);
+        let ran =
+            if timed || self.is_in_run() { self.poll_apart(task, timed) } else { poll_here(task) };
         counters.count(&ran);
+        self.end_poll(ran, place);
         if self.seat.is_noted() {
             self.attend(Some(address.get()));
         }
-        if let Ran::Again(task) = ran {
-            // If it is alone, this worker polls it next. Behind another task, which may block,
-            // another worker might take it: notify.
-            let behind = !self.queues.ring.is_empty() || self.queues.has_lifo();
-            self.put_back(task, behind && !broken(Step::RuntimeYieldTells));
-            if let Some(marks) = &self.queues.bitmap {
-                marks.waker.mark_yield();
-            }
-        } else if let Some(slot) = slot.filter(|_| !matches!(ran, Ran::Idle)) {
-            self.free_slot(slot);
+    }
+
+    /// Does what follows a poll of a task that was at `place` before it.
+    #[inline]
+    fn end_poll(self, ran: Ran, place: Option<Place>) {
+        match ran {
+            Ran::Again(task) => self.poll_again(task),
+            Ran::Complete | Ran::Cancelled => self.free_slot_of(place),
+            Ran::Idle => {}
         }
     }
 
-    /// Acts on what the watch has noted while this worker ran something, perhaps the task at
+    /// Puts a task back that has yielded, or was woken while it was polled.
+    #[inline]
+    fn poll_again(self, task: Runnable) {
+        // If the task is alone, this worker polls it next. Behind another task, which may block, it
+        // needs another worker: notify.
+        let behind = !self.queues.ring.is_empty() || self.queues.has_lifo();
+        self.put_back(task, behind && !broken(Step::RuntimeYieldTells));
+        if let Some(marks) = self.own_marks() {
+            marks.own_waker().mark_yield();
+        }
+    }
+
+    /// Cancels a task, because tasks end.
+    #[cold]
+    #[inline(never)]
+    fn cancel(self, task: Runnable) {
+        self.queues.counters.cancelled.add(1);
+        // The drop is user code, and may block this worker until another task is dropped: keep all
+        // tasks where other threads can take them.
+        self.give_away();
+        self.while_parking(|| self.in_run(|_| drop(task)));
+        if self.seat.is_noted() {
+            self.attend(None);
+        }
+    }
+
+    /// Acts on notes that the watch made while this worker ran something, perhaps the task at
     /// `address`.
     #[cold]
     pub(crate) fn attend(self, address: Option<usize>) {
@@ -228,39 +265,41 @@ impl Tasks<'_> {
             thread::set_slice(thread::current(), None);
         }
         if noted.lost {
-            // If this is a spare, it may be one too many now.
+            // If this is a spare, it may no longer be needed.
             self.own().tasks.tick.repeat_turn_of_others();
         }
     }
 
-    #[inline]
-    fn poll_once(self, task: Runnable) -> Ran {
-        let poll = || {
-            let _polling = Polling::begin(task.header());
-            task.run()
-        };
-        // On top of a waiting job, forks of the task must not look like that job's forks.
-        if self.is_in_run() { self.in_run(|_| poll()) } else { poll() }
+    /// Polls a task that is `timed`, or that lies on top of a job. Not inlined: most polls are
+    /// neither, and need fewer registers without this.
+    #[cold]
+    #[inline(never)]
+    fn poll_apart(self, task: Runnable, timed: bool) -> Ran {
+        if timed { self.poll_timed(task) } else { self.poll_in_run(task) }
     }
 
-    #[cold]
+    /// Polls a task. If it lies on top of a waiting job, its forks must not look like that job's.
+    fn poll_in_run(self, task: Runnable) -> Ran {
+        if self.is_in_run() { self.in_run(|_| poll_here(task)) } else { poll_here(task) }
+    }
+
     fn poll_timed(self, task: Runnable) -> Ran {
         let id = Id::of_runnable(&task);
         let noted = self.begin_noted_poll(&task);
-        let ran = self.poll_once(task);
+        let ran = self.poll_in_run(task);
         let time = self.end_noted_poll(noted, outcome(&ran));
         let team = self.team();
         self.own().tasks.tick.end_poll(time);
         team.config.triggers.on_poll(time);
         if let Some(slow) = team.config.slow_poll.as_ref().filter(|slow| time >= slow.limit) {
             team.catch("the slow-poll handler", || (slow.handler)(id, time));
-            // The next poll does not begin where this one has ended.
+            // The next poll does not begin right at the end of this one.
             self.forget_poll_end();
         }
         ran
     }
 
-    /// Marks the worker as about to sleep while `f` runs: user code inside of `f` then does not put
+    /// Marks the worker as about to sleep while `f` runs, so that user code inside `f` puts no
     /// tasks where only this worker looks.
     pub(crate) fn while_parking<R>(self, f: impl FnOnce() -> R) -> R {
         let parking = &self.own().tasks.parking;
@@ -281,7 +320,7 @@ impl Tasks<'_> {
         cancelled
     }
 
-    /// Hands every task of this worker to the team, because its thread is busy elsewhere.
+    /// Hands every task of this worker to the team, because its thread will be busy elsewhere.
     pub(crate) fn give_away(self) {
         let all = || std::iter::from_fn(|| self.next_private());
         if let Some(part) = self.part() {
@@ -293,4 +332,11 @@ impl Tasks<'_> {
             enqueue_all(self.team(), chain);
         }
     }
+}
+
+/// Polls a task as the current one.
+#[inline]
+fn poll_here(task: Runnable) -> Ran {
+    let _polling = Polling::begin(task.header());
+    task.run()
 }

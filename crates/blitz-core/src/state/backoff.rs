@@ -23,8 +23,8 @@ pub(crate) struct Backoff {
 
 impl Backoff {
     /// Whether the next job stays private. Called when nothing is public: jobs that were published
-    /// before are gone. `stolen` is the number of jobs that thieves have taken so far; it shows
-    /// whether they took any of those.
+    /// before are gone. `stolen` is the number of jobs that thieves have taken so far. It shows
+    /// whether they took any of the published jobs.
     pub(crate) fn keeps(&self, stolen: u64) -> bool {
         if stolen != self.stolen.get() {
             self.stolen.set(stolen);
@@ -57,7 +57,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_in_vain_is_tried_half_as_often_down_to_a_limit() {
+    fn useless_publications_become_half_as_frequent_down_to_a_limit() {
         let backoff = Backoff::default();
         assert_eq!(kept(&backoff, 7), 0, "the first is published");
         let mut expected = BACKOFF_MIN;

@@ -6,8 +6,8 @@
 //! ```
 //!
 //! A closure that waits in the queue or runs holds the pool, as a detached job does: the pool ends
-//! after it. A closure that comes when the workers are leaving, for example from a task's last
-//! poll, is refused: no worker would run jobs that it waits for.
+//! after it. A closure that is spawned while the workers are leaving, for example by a task's last
+//! poll, is refused: no worker would run the jobs that it waits for.
 
 #![forbid(unsafe_code)]
 
@@ -24,12 +24,12 @@ use std::time::Duration;
 /// A closure that catches its panics and keeps the pool alive.
 type Errand = Box<dyn FnOnce() + Send>;
 
-/// What threads that look at the pool can see of a closure.
+/// The part of a closure that diagnostics can see.
 pub(crate) trait Closure: Send + Sync {
     /// Whether it has begun.
     fn has_begun(&self) -> bool;
 
-    /// Where the task is that awaits it, if one does.
+    /// The address of the task that awaits it, if one does.
     fn awaited_by(&self) -> Option<usize>;
 }
 
@@ -41,11 +41,23 @@ pub(crate) struct Listed {
 
 /// A closure that a task awaits.
 pub(crate) struct AwaitedClosure {
-    /// Where the task is.
+    /// The address of the task.
     pub(crate) task: usize,
     pub(crate) id: Id,
     pub(crate) type_name: &'static str,
     pub(crate) has_begun: bool,
+}
+
+impl AwaitedClosure {
+    /// Those of a list that tasks await. The caller holds the list's lock, since no reference may
+    /// leave it: it could become the last one to a result.
+    pub(super) fn all(listed: &BTreeMap<Id, Listed>) -> Vec<AwaitedClosure> {
+        let awaited = listed.iter().filter_map(|(&id, Listed { closure, type_name })| {
+            let (task, has_begun) = (closure.awaited_by()?, closure.has_begun());
+            Some(AwaitedClosure { task, id, type_name, has_begun })
+        });
+        awaited.collect()
+    }
 }
 
 /// The threads of one pool.
@@ -68,13 +80,13 @@ struct State {
     queue: VecDeque<Errand>,
     /// The closures that wait or run.
     listed: BTreeMap<Id, Listed>,
-    /// Threads that are there.
+    /// Live threads.
     threads: usize,
-    /// Those among them that wait for something to do.
+    /// Threads that wait for a closure.
     idle: usize,
     /// Closures that wait or run.
     unfinished: usize,
-    /// How many were ever started, for names.
+    /// How many threads were ever started, for their names.
     started: usize,
     stopping: bool,
 }
@@ -121,7 +133,7 @@ impl Blocking {
         Ok(())
     }
 
-    /// Handles a system that starts no more threads. If there are other threads, they run the
+    /// Called if the system starts no more threads. If there are other threads, they run the
     /// closure. If there are none, it runs right here.
     #[cold]
     fn do_without_thread(&self) {
@@ -156,12 +168,12 @@ impl Blocking {
         }
     }
 
-    /// Whether the current thread is one of these.
+    /// Whether the current thread is one of this pool's blocking threads.
     pub(crate) fn is_here(&self) -> bool {
         HERE.try_with(Cell::get).is_ok_and(|here| std::ptr::eq(here, &*self.shared))
     }
 
-    /// The number of the current thread among these; zero if it is none of them.
+    /// The number of the current thread among the blocking threads; zero if it is not one.
     pub(crate) fn thread_number() -> u64 {
         NUMBER.try_with(Cell::get).unwrap_or(0)
     }
@@ -178,20 +190,15 @@ impl Blocking {
         state.unfinished -= 1;
         let is_last = state.unfinished == 0;
         drop(state);
-        // Without the lock: it may be the last reference to a result, whose drop is user code.
+        // Drop it without the lock: it may be the last reference to a result, whose drop is user
+        // code.
         drop(listed);
         is_last
     }
 
     /// The closures that tasks await.
     pub(crate) fn awaited(&self) -> Vec<AwaitedClosure> {
-        // No reference leaves the lock: it could become the last one to a result.
-        let state = self.shared.lock();
-        let awaited = state.listed.iter().filter_map(|(&id, Listed { closure, type_name })| {
-            let (task, has_begun) = (closure.awaited_by()?, closure.has_begun());
-            Some(AwaitedClosure { task, id, type_name, has_begun })
-        });
-        awaited.collect()
+        AwaitedClosure::all(&self.shared.lock().listed)
     }
 
     /// Closures that run or wait.
@@ -199,17 +206,17 @@ impl Blocking {
         self.shared.lock().unfinished
     }
 
-    /// Threads that are there now, and closures that wait for one.
-    pub(crate) fn counts(&self) -> (usize, usize) {
+    /// Threads that are there now, those of them that wait, and closures that wait for a thread.
+    pub(crate) fn counts(&self) -> (usize, usize, usize) {
         let state = self.shared.lock();
-        (state.threads, state.queue.len())
+        (state.threads, state.idle, state.queue.len())
     }
 }
 
 thread_local! {
     /// The pool of this thread, if it is a blocking thread.
     static HERE: Cell<*const Shop> = const { Cell::new(std::ptr::null()) };
-    /// Which one it is.
+    /// The number of this thread.
     static NUMBER: Cell<u64> = const { Cell::new(0) };
 }
 
@@ -287,11 +294,11 @@ mod tests {
         state.queue.push_back(Box::new(move || {
             *seen.lock().unwrap() = Some((context::layer(), context::task().is_none()));
         }));
-        // The thread that could not be started.
+        // Count the thread that could not be started.
         state.threads += 1;
         drop(state);
         blocking.do_without_thread();
-        // Values of task locals are the layer's.
+        // Task locals depend on the layer.
         assert_eq!(*layer.lock().unwrap(), Some((outer + 1, true)));
         assert_eq!(context::layer(), outer);
     }

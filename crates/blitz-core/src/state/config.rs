@@ -20,17 +20,17 @@ use std::time::Duration;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum WaitPolicy {
-    /// First its own jobs, then those of the worker that runs what it waits for, then any other
-    /// job, as Rayon does. No core idles while there is work. The default.
+    /// First its own jobs, then jobs of the worker that runs the awaited job, then any other job,
+    /// as in Rayon. No core idles while there is work. The default.
     #[default]
     StealAnything,
-    /// Only its own jobs and descendants of what it waits for; then it parks. So code may hold a
-    /// lock across a `join`: no unrelated job that wants the lock can start on top of the holder's
+    /// Only its own jobs and descendants of the awaited job; then it parks. So code may hold a lock
+    /// across a `join`: no unrelated job that wants the lock can start on top of the holder's
     /// stack. One exception: broadcast jobs still run, because the awaited job may wait for the
     /// broadcast. The price: a core can idle while there is work.
     ///
-    /// While a worker waits for something outside of its pool, it also polls tasks and runs jobs
-    /// from outside. That is a wait for another pool, or for a closure of `spawn_blocking`, which
+    /// While a worker waits for something outside its pool, such as another pool or a closure of
+    /// `spawn_blocking`, it also polls tasks and runs jobs from outside, because what it waits for
     /// may depend on them. The policy does not apply to [`block_on`](crate::block_on), which runs
     /// any work.
     DescendantsOnly,
@@ -47,9 +47,9 @@ pub(crate) struct Config {
     pub(crate) sleep: SleepPolicy,
     pub(crate) wait: WaitPolicy,
     pub(crate) use_current_thread: bool,
-    /// The current thread is worker 0 only as long as no other thread needs it.
+    /// Whether the current thread is worker 0 only as long as no other thread needs that worker.
     pub(crate) lends_thread: bool,
-    /// The handle's drop does not wait for the threads.
+    /// Whether the handle's drop returns without waiting for the threads.
     pub(crate) detach_on_drop: bool,
     /// Publish every job at once, as on systems without an asymmetric fence.
     pub(crate) publish_all: bool,
@@ -60,11 +60,12 @@ pub(crate) struct Config {
     pub(crate) panic_handler: Option<PanicHandler>,
     pub(crate) slow_poll: Option<SlowPoll>,
     pub(crate) queue_capacity: usize,
-    /// Workers take tasks from each other.
+    /// Whether workers take tasks from each other.
     pub(crate) stealing: bool,
     /// `None`: from the environment.
     pub(crate) scheduler: Option<Scheduler>,
-    /// How many threads may be started beyond the workers; `None`: by the number of workers.
+    /// How many threads may be started beyond the workers; `None` derives it from the number of
+    /// workers.
     pub(crate) spares: Option<usize>,
     pub(crate) spares_handler: Option<SparesHandler>,
     pub(crate) stall_handler: Option<StallHandler>,
@@ -74,18 +75,30 @@ pub(crate) struct Config {
     pub(crate) blocking_keep_alive: Duration,
     /// The backend for the driver; only the driver knows its type.
     pub(crate) backend: Option<Arc<dyn Any + Send + Sync>>,
-    /// How many events one look of the driver can bring.
+    /// How many events one poll of the driver returns at most.
     pub(crate) io_completions: Option<usize>,
-    /// How late a timer may fire to fire together with others.
+    /// How late a timer may fire, so that it fires together with others.
     pub(crate) timer_slack: Duration,
     /// Bytes of each worker's recorder.
     pub(crate) trace_memory: usize,
     /// When timelines are written to files.
     pub(crate) triggers: Triggers,
-    /// For how many workers parallel loops are cut; `None`: for those that there are.
+    /// The number of workers for which parallel loops are cut; `None` means the pool's own number.
     pub(crate) width: Option<usize>,
-    /// When the pool was built, if its clock is paused since then.
+    /// When the pool was built, if its clock was paused from the start.
     pub(crate) paused_since: Option<Instant>,
+}
+
+impl Config {
+    /// Whether the user hears of workers that do not come back: by the handler, a line or a file.
+    pub(crate) fn reports_stalls(&self) -> bool {
+        self.reports_by_words() || self.triggers.include_stalls()
+    }
+
+    /// The same, without files.
+    pub(crate) fn reports_by_words(&self) -> bool {
+        self.stall_handler.is_some() || self.logs_stalls
+    }
 }
 
 impl Default for Config {

@@ -25,9 +25,9 @@ pub(crate) struct WorkerCounters {
 pub(crate) struct TaskCounters {
     pub(crate) spawned: Counter,
     pub(crate) polled: Counter,
-    /// What came of polls.
+    /// Outcomes of polls.
     pub(crate) ran: [Counter; 4],
-    /// Without being polled.
+    /// Tasks that were cancelled without a poll.
     pub(crate) cancelled: Counter,
     pub(crate) stolen: Counter,
     pub(crate) overflowed: Counter,
@@ -39,8 +39,8 @@ pub(crate) struct TaskCounters {
 }
 
 impl TaskCounters {
-    /// Notes the time at which a task became runnable, if its number has no bit of `mask`. Returns
-    /// whether it did.
+    /// Stamps a task with the time at which it became runnable, if its number has no bit of `mask`.
+    /// Returns whether it did.
     #[inline]
     pub(crate) fn stamp(&self, task: &Runnable, mask: u64) -> bool {
         self.scheduled.add(1);
@@ -64,39 +64,39 @@ impl TaskCounters {
     }
 }
 
-/// How many nanoseconds ago a task was scheduled that has this stamp.
+/// How many nanoseconds ago the task with this stamp was scheduled.
 pub(crate) fn since_stamp(before: u32) -> u64 {
     ticks::to_nanos(u64::from(stamp().wrapping_sub(before)) << STAMP_BITS)
 }
 
-/// Whether a stamp says when its task was scheduled, and not when it was polled.
+/// Whether a stamp is the time of scheduling, not of a poll.
 #[inline]
 pub(crate) fn is_of_schedule(stamp: u32) -> bool {
     stamp & OF_SCHEDULE != 0
 }
 
-/// The stamp of a task that is polled at `now`: about half a millisecond fine, even, and none of
-/// [`stamp`]'s. It goes round in a week or more.
+/// The stamp of a task that is polled at `now`. Its resolution is about half a millisecond. It is
+/// even, so it differs from every value of [`stamp`]. It wraps around after a week or more.
 #[inline]
 #[expect(clippy::cast_possible_truncation, reason = "it goes round")]
 pub(crate) fn coarse(now: u64) -> u32 {
     ((now >> COARSE_BITS) as u32) << 1
 }
 
-/// How long ago a task was polled that has this stamp; `None` if the stamp does not say so.
+/// How long ago the task with this stamp was polled; `None` if the stamp is not the time of a poll.
 pub(crate) fn since_coarse(before: u32) -> Option<Duration> {
-    // A worker polls before it has set its coarse clock for the first time.
+    // The stamp is zero if the worker had not set its coarse clock yet.
     let is_known = before != 0 && !is_of_schedule(before);
     is_known.then(|| ticks::to_duration(between(before, coarse(ticks::now()))))
 }
 
-/// The ticks between two coarse stamps; none if the second one is the older one.
+/// The ticks between two coarse stamps; zero if the second one is older.
 fn between(before: u32, after: u32) -> u64 {
     let passed = after.wrapping_sub(before);
     if passed > u32::MAX / 2 { 0 } else { u64::from(passed >> 1) << COARSE_BITS }
 }
 
-/// What came of a poll, as the index of its counter.
+/// The outcome of a poll, as the index of its counter.
 #[inline]
 pub(crate) fn outcome(ran: &Ran) -> u8 {
     match ran {
@@ -112,15 +112,15 @@ pub(crate) const AGAIN: usize = 3;
 
 /// How many low bits of the ticks a stamp drops: about the resolution of the shortest bucket.
 const STAMP_BITS: u32 = 7;
-/// The same of a coarse stamp.
+/// How many low bits of the ticks a coarse stamp drops.
 const COARSE_BITS: u32 = 20;
-/// Set in stamps that say when a task was scheduled.
+/// Set in stamps that are times of scheduling.
 const OF_SCHEDULE: u32 = 1;
 
 /// The time since some moment in units of 128 ticks, rounded up to an odd number.
 ///
 /// It wraps around in three minutes or more: a task that waits longer looks as if it waited less.
-/// It counts ticks, since their rate may be refined in between.
+/// It counts ticks, because the rate of ticks may be refined in between.
 #[expect(clippy::cast_possible_truncation, reason = "it goes round")]
 fn stamp() -> u32 {
     (ticks::now() >> STAMP_BITS) as u32 | OF_SCHEDULE
@@ -131,7 +131,7 @@ mod tests {
     use super::{COARSE_BITS, between, coarse, is_of_schedule, since_coarse, stamp};
 
     #[test]
-    fn stamps_say_what_they_are_of() {
+    fn stamps_distinguish_scheduling_from_polls() {
         assert!(is_of_schedule(stamp()));
         assert!(!is_of_schedule(coarse(u64::MAX)));
         assert_eq!(since_coarse(stamp()), None);

@@ -28,10 +28,12 @@ pub(crate) struct Insight {
     /// Between beginning to look for work and stealing it.
     pub(crate) steals: Times,
     pub(crate) states: States,
+    /// The worker's progress when it entered `block_in_place`, plus one; zero outside of it.
+    pub(crate) in_place: Counter,
 }
 
 impl Insight {
-    /// `bytes`: of the recorder.
+    /// `bytes` is the size of the recorder.
     pub(crate) fn new(bytes: usize) -> Insight {
         Insight {
             recorder: Recorder::new(bytes),
@@ -43,11 +45,12 @@ impl Insight {
             wakes: Times::default(),
             steals: Times::default(),
             states: States::default(),
+            in_place: Counter::new(),
         }
     }
 }
 
-/// What a worker does when it runs nothing.
+/// The states of a worker that runs nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Idleness {
     /// It looks for work.
@@ -65,17 +68,17 @@ pub(crate) struct States {
     begun: Counter,
     /// Since when it runs nothing; zero while it runs something.
     idle_since: Counter,
-    /// Whether it sleeps then.
+    /// Whether it sleeps while it runs nothing.
     asleep: Counter,
     idle: [Counter; 3],
-    /// Ticks of polls and of jobs, extrapolated: only their proportion counts.
+    /// Ticks of polls and of jobs, extrapolated. Only their ratio matters.
     pub(crate) polls: Counter,
     pub(crate) jobs: Counter,
-    /// What readers have said. Only they lock it.
+    /// The values that readers have returned. Only readers lock it.
     shown: Mutex<Shown>,
 }
 
-/// What readers have said about a worker so far: no later reading says less.
+/// The values that readers have returned for a worker. No later reading returns less.
 #[derive(Default)]
 struct Shown {
     idle: [Sum; 3],
@@ -84,7 +87,8 @@ struct Shown {
     job: Busy,
 }
 
-/// A time in ticks that only grows. It grows in nanoseconds, too, whose rate may be refined.
+/// A time in ticks that only grows. It also grows when converted to nanoseconds, although the rate
+/// may be refined.
 #[derive(Clone, Copy, Default)]
 struct Sum {
     ticks: u64,
@@ -111,20 +115,21 @@ impl Sum {
 struct Busy {
     /// The ticks of those that have ended.
     ended: u64,
-    /// Ticks that were said to be theirs because the worker was in one that had not ended.
+    /// Ticks that were credited in advance, because the worker was in a poll or job that had not
+    /// ended.
     ahead: u64,
     shown: Sum,
 }
 
 impl Busy {
-    /// Returns how much more has ended, without what was said to be theirs before.
+    /// Returns the increase of ended ticks, without the ticks credited in advance.
     fn grow(&mut self, ended: u64) -> u64 {
         let new = ended.saturating_sub(std::mem::replace(&mut self.ended, ended));
         let ahead = if new > 0 { std::mem::take(&mut self.ahead) } else { 0 };
         new.saturating_sub(ahead)
     }
 
-    /// What has no proof yet belongs to the one that the worker is in.
+    /// Credits ticks in advance to the poll or job that the worker is in.
     fn go_ahead(&mut self, ticks: u64) {
         self.ahead += ticks;
         self.shown.add(ticks);
@@ -132,8 +137,8 @@ impl Busy {
 }
 
 impl Shown {
-    /// Divides the time since the last reading between polls and jobs: by what has ended meanwhile,
-    /// else by what the worker does.
+    /// Divides the time since the last reading between polls and jobs: in proportion to those that
+    /// have ended meanwhile. If none has ended, all goes to what the worker does now.
     fn divide(&mut self, busy: u64, polls: u64, jobs: u64, is_polling: bool) {
         let grown = busy.saturating_sub(self.busy);
         self.busy = self.busy.max(busy);
@@ -180,7 +185,8 @@ impl States {
         passed
     }
 
-    /// Since when the worker is awake and looks for work; `None` if it has not noted that.
+    /// The time since which the worker has been awake and searching; `None` if it has not noted
+    /// that.
     pub(crate) fn searches_since(&self) -> Option<u64> {
         let since = self.idle_since.get();
         (since != 0 && self.asleep.get() == 0).then_some(since)
@@ -191,8 +197,9 @@ impl States {
         self.idle_since.get() != 0
     }
 
-    /// Returns the times so far, none less than a reading before; `in_driver`: if the worker
-    /// sleeps, it sleeps in the driver; `is_polling`: if it runs something, that is a poll.
+    /// Returns the times so far, none less than in an earlier reading. `in_driver` says that the
+    /// worker, if it sleeps, sleeps in the driver. `is_polling` says that the worker, if it runs
+    /// something, polls.
     pub(crate) fn read(&self, in_driver: bool, is_polling: bool) -> StateTimes {
         let mut shown = self.shown.lock().unwrap_or_else(PoisonError::into_inner);
         let (begun, since) = (self.begun.get(), self.idle_since.get());
@@ -209,7 +216,7 @@ impl States {
         let all = if begun == 0 { 0 } else { now.saturating_sub(begun) };
         let busy = all.saturating_sub(idle.iter().sum());
         shown.divide(busy, self.polls.get(), self.jobs.get(), is_polling);
-        // A worker that changes its state meanwhile is seen in none, or in two.
+        // A worker that changes its state meanwhile is seen in no state, or in two.
         for (shown, idle) in shown.idle.iter_mut().zip(idle) {
             shown.raise_to(idle);
         }
@@ -225,10 +232,10 @@ fn share(whole: u64, part: u64, all: u64) -> u64 {
     u64::try_from(share).unwrap_or(whole).min(whole)
 }
 
-/// How long a worker was in each state, from its begin to now.
+/// How long a worker was in each state, from its start to now.
 ///
-/// Searching and sleeping are measured. What is left is divided between polls and jobs by those
-/// that were timed since the reading before. No reading says less than an earlier one.
+/// Searching and sleeping are measured. The rest is divided between polls and jobs in proportion to
+/// those that were timed since the previous reading. No reading returns less than an earlier one.
 ///
 /// ```
 /// let pool = blitz::Pool::builder().workers(1).build().unwrap();
@@ -302,8 +309,8 @@ mod tests {
         let states = States::default();
         states.begin(ticks::now());
         let mut last = states.read(false, true);
-        // Jobs and polls in turns, each much longer than all before: overall proportions would make
-        // the other one shrink.
+        // Jobs and polls in turns, each much longer than all before. If overall proportions were
+        // used, the time of the other kind would shrink.
         for round in 0..20_u32 {
             let ended = if round % 2 == 0 { &states.jobs } else { &states.polls };
             ended.add(1 << round);

@@ -1,7 +1,8 @@
-//! State of a team and its workers. No type here knows the team.
+//! State of a team and its workers. No type here refers to the team.
 
 mod adoption;
 mod attention;
+mod awaited;
 mod backoff;
 mod bitmap;
 mod blocking;
@@ -27,6 +28,7 @@ mod watch;
 
 pub(crate) use adoption::Adoption;
 pub(crate) use attention::Attention;
+pub(crate) use awaited::AwaitedJobs;
 pub(crate) use backoff::Backoff;
 pub(crate) use bitmap::{BitmapMarks, BitmapTotals, OwnBitmap};
 pub(crate) use blocking::{AwaitedClosure, Blocking, Closure, Listed};

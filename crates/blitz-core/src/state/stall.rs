@@ -1,5 +1,4 @@
-//! Workers that do not come back from one poll or job: what is known about them, and how often it
-//! happened.
+//! Workers that are stuck in one poll or job: reports about them, and counts.
 
 #![forbid(unsafe_code)]
 
@@ -13,8 +12,7 @@ use std::panic::Location;
 use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
-/// A worker that has not come back from one poll or job for a while: see
-/// [`stalls`](crate::stalls()).
+/// A worker that has been stuck in one poll or job for a while: see [`stalls`](crate::stalls()).
 ///
 /// ```
 /// let (go, wait) = std::sync::mpsc::channel();
@@ -52,7 +50,7 @@ pub(crate) struct StalledTask {
     pub(crate) name: Option<Arc<str>>,
 }
 
-/// What a stuck worker does.
+/// The kinds of stalls.
 ///
 /// ```
 /// assert_eq!(blitz::StallKind::Blocked.name(), "blocked");
@@ -62,11 +60,11 @@ pub(crate) struct StalledTask {
 pub enum StallKind {
     /// It computes.
     Computing,
-    /// It would compute, but other threads have the processors.
+    /// It is ready to compute, but other threads have the processors.
     Preempted,
     /// It waits in the kernel.
     Blocked,
-    /// The system does not say.
+    /// The system does not report it.
     Unknown,
 }
 
@@ -85,9 +83,10 @@ impl StallKind {
         }
     }
 
-    /// What a thread does that `spent` its last while so, and `is_ready` to run now.
+    /// The kind of a stall, from how the thread `spent` its recent time and whether it `is_ready`
+    /// to run now.
     pub(crate) fn of(spent: Option<(Duration, Shares)>, is_ready: Option<bool>) -> StallKind {
-        // A thread that computes may be caught in a page fault. One that has computed for long may
+        // A computing thread may be caught in a page fault. A thread that has computed for long may
         // be blocked by now.
         let computed = |(passed, shares): (Duration, Shares)| {
             shares.ran >= passed / 4 * 3 && !passed.is_zero() && passed <= Duration::from_secs(1)
@@ -109,7 +108,7 @@ impl StallReport {
         self.worker
     }
 
-    /// Returns the number that the system has given to the worker's thread.
+    /// Returns the system's id of the worker's thread.
     #[must_use]
     pub fn thread(&self) -> Option<u32> {
         self.thread
@@ -139,45 +138,46 @@ impl StallReport {
         self.task.as_ref()?.name.as_deref()
     }
 
-    /// Returns for how long the worker was seen in the same poll or job. It may have been there
-    /// before.
+    /// Returns how long the worker was seen in the same poll or job. It may have been there for
+    /// longer.
     #[must_use]
     pub fn length(&self) -> Duration {
         self.length
     }
 
-    /// Returns what the worker does there.
+    /// Returns the kind of the stall.
     #[must_use]
     pub fn kind(&self) -> StallKind {
         self.kind
     }
 
-    /// Returns the system call that the thread is in, where the system says so.
+    /// Returns the system call that the thread is in, if the system reports it.
     #[must_use]
     pub fn system_call(&self) -> Option<&str> {
         self.call.as_deref()
     }
 
-    /// Returns the function of the kernel in which the thread waits, where the system says so.
+    /// Returns the kernel function in which the thread waits, if the system reports it.
     #[must_use]
     pub fn wait_channel(&self) -> Option<&str> {
         self.channel.as_deref()
     }
 
-    /// Returns how many tasks and jobs are in the worker's own queues. Others take them from there.
+    /// Returns how many tasks and jobs are in the worker's own queues. Other workers take them from
+    /// there.
     #[must_use]
     pub fn behind(&self) -> usize {
         self.behind
     }
 
-    /// Returns what the worker [recorded](crate::Pool::trace) last, the oldest event first.
+    /// Returns the last events that the worker [recorded](crate::Pool::trace), the oldest first.
     #[must_use]
     pub fn events(&self) -> &[String] {
         &self.events
     }
 }
 
-/// One sentence, without the events.
+/// Writes one sentence, without the events.
 impl fmt::Display for StallReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let StallReport { worker, length, .. } = self;
@@ -214,7 +214,7 @@ impl fmt::Display for StallReport {
 /// Called for a worker that is stuck for long.
 pub(crate) type StallHandler = Box<dyn Fn(&StallReport) + Send + Sync>;
 
-/// How often workers of a team were stuck, and since when which are.
+/// Counts the stalls of a team, and remembers which workers are stuck since when.
 #[derive(Default)]
 pub(crate) struct Stalls {
     counts: [Counter; 4],
@@ -225,11 +225,11 @@ pub(crate) struct Stalls {
 /// A worker in the same poll or job, since it was first seen there.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Sight {
-    /// How much it had done by then.
+    /// The worker's progress count at that time.
     pub(crate) progress: u64,
-    /// When it was seen, in ticks; zero if it was not.
+    /// When it was first seen, in ticks; zero if it was not.
     pub(crate) since: u64,
-    /// How its thread had spent its time, by then or somewhat later.
+    /// How its thread had spent its time, at that moment or somewhat later.
     pub(crate) sample: Option<Sample>,
 }
 
@@ -251,22 +251,22 @@ impl Sample {
 }
 
 impl Sight {
-    /// The sight of a worker that has done so much, at this moment.
+    /// A sight at this moment, of a worker with this progress count.
     pub(crate) fn new(progress: u64) -> Sight {
         Sight { progress, since: ticks::now().max(1), sample: None }
     }
 
-    /// How long ago it was.
+    /// How long ago the worker was first seen.
     pub(crate) fn age(&self) -> Duration {
         ticks::to_duration(ticks::now().saturating_sub(self.since))
     }
 }
 
-/// Reports that are to be made, by a thread of their own.
+/// Pending reports, which a separate thread makes.
 #[derive(Default)]
 struct Desk {
     due: Vec<(usize, Sight)>,
-    /// A thread makes them.
+    /// Whether a thread makes them.
     is_served: bool,
     /// When the last line was written, in ticks, if one was.
     last_line: Option<u64>,
@@ -281,18 +281,18 @@ const DUE_MAX: usize = 256;
 const LINE_EVERY: Duration = Duration::from_secs(1);
 
 impl Stalls {
-    /// Counts one.
+    /// Counts a stall.
     pub(crate) fn count(&self, kind: StallKind) {
         self.counts[kind as usize].add(1);
     }
 
-    /// How often workers were stuck, by kind.
+    /// The number of stalls by kind.
     pub(crate) fn counts(&self) -> [u64; 4] {
         StallKind::ALL.map(|kind| self.counts[kind as usize].get())
     }
 
-    /// Returns since when `worker` is in the poll or job that it is in, as far as was seen. Its
-    /// progress tells the poll or job from others.
+    /// Returns since when `worker` has been seen in its current poll or job. Its progress count
+    /// identifies the poll or job.
     pub(crate) fn see(&self, worker: usize, progress: u64) -> Sight {
         self.keep(worker, Sight::new(progress))
     }
@@ -320,7 +320,7 @@ impl Stalls {
         }
     }
 
-    /// Wants a report of `worker`. Returns whether the caller has to start a thread for it.
+    /// Requests a report of `worker`. Returns whether the caller must start a thread for it.
     pub(crate) fn submit(&self, worker: usize, sight: Sight) -> bool {
         let mut desk = lock(&self.desk);
         if desk.due.len() < DUE_MAX {
@@ -336,14 +336,15 @@ impl Stalls {
         std::mem::take(&mut desk.due)
     }
 
-    /// The thread could not be started.
+    /// Notes that the thread could not be started.
     pub(crate) fn is_not_served(&self) {
         let mut desk = lock(&self.desk);
         desk.is_served = false;
         desk.due.clear();
     }
 
-    /// Whether a line may be written now; if so, for how many reports there was none before.
+    /// Whether a line may be written now. If so, returns how many reports got no line since the
+    /// last one.
     pub(crate) fn may_write(&self) -> Option<u64> {
         let mut desk = lock(&self.desk);
         let now = ticks::now();
@@ -378,7 +379,7 @@ mod tests {
     #[test]
     fn the_kind_follows_from_how_the_thread_spent_its_time() {
         assert_eq!(kind(99, 1, true), StallKind::Computing);
-        // It was just in a page fault.
+        // The thread was just in a page fault.
         assert_eq!(kind(99, 1, false), StallKind::Computing);
         assert_eq!(kind(40, 60, true), StallKind::Preempted);
         assert_eq!(kind(60, 40, true), StallKind::Computing);
@@ -415,7 +416,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_are_rare_and_those_left_out_are_counted() {
+    fn lines_are_rare_and_skipped_ones_are_counted() {
         let stalls = Stalls::default();
         assert_eq!(stalls.may_write(), Some(0));
         assert_eq!((stalls.may_write(), stalls.may_write()), (None, None));

@@ -1,9 +1,9 @@
 //! The work and the span of a computation, measured while one worker runs it.
 //!
 //! A strand is code between two forks, joins or ends. The sum of all strands is the work. Each
-//! moment lies on a path from the begin of the computation, which waits only for what it needs; the
-//! longest path is the span. A burdened path is longer by what a steal costs, for each piece of
-//! work on it that another worker would have to steal.
+//! moment lies at the end of a path of strands that depend on each other, from the begin of the
+//! computation; the longest path is the span. A burdened path is longer by the cost of a steal for
+//! each piece of work on it that another worker would have to steal.
 
 #![forbid(unsafe_code)]
 
@@ -11,7 +11,7 @@ use blitz_parts::ticks;
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 
-/// How often the cost of a reading of the clock is measured; the least counts.
+/// How many times the cost of reading the clock is measured. The minimum counts.
 const READINGS: usize = 64;
 
 /// How far a moment is from the begin, in ticks.
@@ -31,13 +31,13 @@ impl Path {
         Path { span: self.span - begin.span, burdened: self.burdened - begin.burdened }
     }
 
-    /// The longer one, of each kind.
+    /// The maximum of each kind of length.
     fn max(self, other: Path) -> Path {
         Path { span: self.span.max(other.span), burdened: self.burdened.max(other.burdened) }
     }
 }
 
-/// What may be joined: a scope by its address, a job by its number.
+/// Identifies work that may be joined: a scope by its address, a job by its number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Joint {
     Scope(usize),
@@ -62,9 +62,9 @@ pub(crate) struct Sums {
 
 /// The strands of one worker. Only its thread uses it.
 pub(crate) struct Strands {
-    /// What a strand of no length takes.
+    /// The measured time of an empty strand.
     reading: u64,
-    /// What a steal costs.
+    /// The cost of a steal, in ticks.
     burden: u64,
     /// When the current strand began; `None` between strands.
     begun: Cell<Option<u64>>,
@@ -75,14 +75,14 @@ pub(crate) struct Strands {
     farthest: Cell<Path>,
     count: Cell<u64>,
     forks: RefCell<Vec<Fork>>,
-    /// Where jobs with a number begin that have not run.
+    /// Where numbered jobs begin that have not run yet.
     begins: RefCell<HashMap<Joint, Path>>,
-    /// How far jobs got that are to be joined.
+    /// Where jobs ended that are still to be joined.
     ends: RefCell<HashMap<Joint, Path>>,
 }
 
 impl Strands {
-    /// `burden`: what a steal costs, in ticks.
+    /// `burden` is the cost of a steal, in ticks.
     pub(crate) fn new(burden: u64) -> Strands {
         let reading = || {
             let before = ticks::now();
@@ -107,7 +107,7 @@ impl Strands {
         }
     }
 
-    /// What a steal costs, in ticks.
+    /// The cost of a steal, in ticks.
     pub(crate) fn burden(&self) -> u64 {
         self.burden
     }
@@ -139,7 +139,7 @@ impl Strands {
         Sums { work: self.work.get(), path: self.path.get(), forks: self.count.get() }
     }
 
-    /// Where a piece of work begins that forks off now.
+    /// Where a piece of work that forks off now begins.
     fn fork_off(&self) -> Path {
         self.count.set(self.count.get() + 1);
         let here = self.path.get();
@@ -189,7 +189,8 @@ impl Strands {
         begin
     }
 
-    /// Runs a job by its handle, if it has not run: it leaves its queue later, and does nothing.
+    /// Runs a job through its handle, if it has not run. When the job later leaves its queue, it
+    /// does nothing.
     pub(crate) fn run_early(&self, joint: Joint, job: impl FnOnce()) {
         let begin = self.begins.borrow_mut().remove(&joint);
         if let Some(begin) = begin {
@@ -211,7 +212,7 @@ impl Strands {
             self.begins.borrow_mut().remove(&joint);
             let mut ends = self.ends.borrow_mut();
             let farthest = ends.entry(joint).or_default();
-            // A scope has many jobs. A number belongs to one.
+            // A scope has many jobs. A number belongs to a single job.
             *farthest = farthest.max(end);
         }
         if was_running {
@@ -219,7 +220,7 @@ impl Strands {
         }
     }
 
-    /// Calls `wait`, which waits for `joint`: what follows comes after it.
+    /// Calls `wait`, which waits for `joint`. The strand that follows depends on `joint`.
     pub(crate) fn join<R>(&self, joint: Joint, wait: impl FnOnce() -> R) -> R {
         self.pause();
         let waited = wait();
@@ -271,7 +272,7 @@ mod tests {
 
     #[test]
     fn a_fork_is_as_long_as_its_longer_half() {
-        // Readings of a real clock are all taken for the clock's own.
+        // With this cost of a reading, real time counts as nothing.
         let strands = Strands::with(u64::MAX / 2, 50);
         let add = |ticks: u64| {
             strands.work.set(strands.work.get() + ticks);
@@ -301,7 +302,7 @@ mod tests {
     }
 
     #[test]
-    fn what_waits_for_a_scope_comes_after_its_jobs() {
+    fn code_after_a_scope_comes_after_its_jobs() {
         let strands = Strands::with(u64::MAX / 2, 0);
         let add = |ticks| strands.path.set(strands.path.get().plus(ticks));
         let scope = Joint::Scope(1);

@@ -9,14 +9,15 @@
 //!  job ─▶ one of `interval`, too, counted by itself
 //! ```
 //!
-//! One counter counts the first four. It runs until the next of them is due, so most polls change
-//! nothing else.
+//! One counter serves the four lines of polls. It counts down to the next one that is due, so most
+//! polls change nothing else.
 
 #![forbid(unsafe_code)]
 
 use blitz_parts::tuning::{
-    BUDGET_PER_TICK, FOREIGN_LATENCY_TARGET, INTERVAL_MAX, INTERVAL_MIN, JOBS_PER_SAMPLE,
-    POLL_TIME_ASSUMED, POLLS_PER_SAMPLE, QUEUE_LATENCY_TARGET, TRACE_POLL_END, TRACE_POLL_WHOLE,
+    BUDGET_PER_TICK, FOREIGN_LATENCY_TARGET, FOREIGN_LOOK_EVERY, INTERVAL_MAX, INTERVAL_MIN,
+    JOBS_PER_SAMPLE, POLL_TIME_ASSUMED, POLLS_PER_SAMPLE, QUEUE_LATENCY_TARGET, TRACE_POLL_END,
+    TRACE_POLL_WHOLE,
 };
 use std::cell::Cell;
 use std::time::Duration;
@@ -32,22 +33,22 @@ pub(crate) enum Turn {
     Others,
 }
 
-/// How much of the polls is recorded. Recording costs less than a hundredth of their time.
+/// How much of each poll is recorded. Recording costs less than a hundredth of the polls' time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Detail {
-    /// One poll in some.
+    /// A sample of polls.
     Sample,
-    /// The end of each, which is the begin of the next.
+    /// The end of each poll, which is the begin of the next.
     Ends,
-    /// The wake, the begin and the end of each.
+    /// The wake, the begin and the end of each poll.
     Whole,
 }
 
-/// One worker's clock of polls. Its own thread only.
+/// One worker's clock of polls. Only its own thread uses it.
 pub(crate) struct Tick {
     /// Polls left until something is due.
     left: Cell<u32>,
-    /// What `left` began with.
+    /// The initial value of `left`.
     step: Cell<u32>,
     /// Polls left, at the beginning of the step, until maintenance, until others' work goes first,
     /// until the queue goes first, and until a poll is timed.
@@ -60,9 +61,11 @@ pub(crate) struct Tick {
     turn: Cell<Turn>,
     interval: Cell<u32>,
     brief: Cell<u32>,
+    /// Own polls between two turns of a queue that is never empty.
+    spell: Cell<u32>,
     /// Every poll is timed.
     all_timed: bool,
-    /// Every poll is recorded, if polls are long enough.
+    /// Whether every poll is recorded, if polls are long enough.
     records: bool,
     detail: Cell<Detail>,
     /// One poll in this many is timed.
@@ -76,10 +79,11 @@ pub(crate) struct Tick {
 }
 
 impl Tick {
-    /// `all_timed`: every poll is timed, not just a sample; `records`: each long poll is recorded.
+    /// `all_timed` says that every poll is timed, not just a sample; `records` that each long poll
+    /// is recorded.
     pub(crate) fn new(all_timed: bool, records: bool) -> Tick {
         let average = Average::new(POLL_TIME_ASSUMED);
-        let (interval, brief) = (average.interval(), average.brief());
+        let (interval, brief, spell) = (average.interval(), average.brief(), average.spell());
         Tick {
             left: Cell::new(1),
             step: Cell::new(1),
@@ -91,6 +95,7 @@ impl Tick {
             turn: Cell::new(Turn::Own),
             interval: Cell::new(interval),
             brief: Cell::new(brief),
+            spell: Cell::new(spell),
             all_timed,
             records,
             detail: Cell::new(Detail::Sample),
@@ -125,6 +130,7 @@ impl Tick {
         if spent(&self.until_maintenance, BUDGET_PER_TICK) {
             self.interval.set(self.average.interval());
             self.brief.set(self.average.brief());
+            self.spell.set(self.average.spell());
             self.choose_detail();
         }
         if spent(&self.until_brief, self.brief.get()) {
@@ -148,7 +154,7 @@ impl Tick {
         }
         let each = self.all_timed || detail != Detail::Sample;
         self.samples.set(if each { 1 } else { POLLS_PER_SAMPLE });
-        // It is due in this step or a later one, and never after the old number of polls.
+        // The sample is due in this step or a later one, and never after the old number of polls.
         self.until_sample.set(self.until_sample.get().min(self.samples.get()).max(self.step.get()));
         self.stamp_mask.set(if detail == Detail::Whole { 0 } else { Tick::STAMP_MASK });
     }
@@ -170,7 +176,7 @@ impl Tick {
         before & self.job_mask.get() == 0
     }
 
-    /// For how many jobs a timed job that begins now stands.
+    /// The number of jobs that a timed job, which begins now, represents.
     pub(crate) fn job_weight(&self) -> u64 {
         self.job_mask.get() + 1
     }
@@ -193,24 +199,30 @@ impl Tick {
         }
     }
 
-    /// How many polls, or jobs, there are between two moments at which others' work goes first.
+    /// The number of polls, or jobs, between two moments at which others' work goes first.
     pub(crate) fn interval(&self) -> usize {
         self.interval.get() as usize
     }
 
-    /// How many polls there are between two moments at which a task of the queue goes first.
-    pub(crate) fn brief(&self) -> usize {
-        self.brief.get() as usize
+    /// How many own polls there are between two turns of a queue that is never empty.
+    pub(crate) fn spell(&self) -> usize {
+        self.spell.get() as usize
     }
 
     /// Notes that `taken` tasks came from the queue. Their polls do not count towards its next
-    /// turn, so that own tasks are polled in between.
+    /// turn, and that turn comes after a whole spell of own polls.
+    ///
+    /// A worker without own tasks takes tasks out of turn, again and again. So the next turn comes
+    /// after one spell, however often the worker has taken tasks before.
     pub(crate) fn defer_queue_turn(&self, taken: usize) {
         let taken = u32::try_from(taken).unwrap_or(u32::MAX);
-        self.until_brief.set(self.until_brief.get().saturating_add(taken));
+        let later = taken.saturating_add(self.spell.get().saturating_sub(self.brief.get()));
+        // Not before the end of the current step.
+        let latest = self.step.get().saturating_add(taken).saturating_add(self.spell.get());
+        self.until_brief.set(self.until_brief.get().saturating_add(later).min(latest));
     }
 
-    /// Returns which work goes first now. Each turn of other work is returned once.
+    /// Returns which work goes first now. Returns each turn of other work once.
     #[inline]
     pub(crate) fn take_turn(&self) -> Turn {
         if self.is_own_turn() { Turn::Own } else { self.turn.replace(Turn::Own) }
@@ -233,7 +245,7 @@ impl Tick {
     }
 }
 
-/// An exponentially weighted moving average of poll times, in nanoseconds; a new one weighs a
+/// An exponentially weighted moving average of poll times, in nanoseconds; a new sample weighs a
 /// tenth.
 struct Average {
     ns: Cell<u64>,
@@ -255,8 +267,13 @@ impl Average {
         self.polls_in(QUEUE_LATENCY_TARGET).clamp(INTERVAL_MIN, INTERVAL_MAX)
     }
 
-    /// The same for tasks that other threads have woken.
+    /// The number of polls after which a worker looks at the queue.
     fn brief(&self) -> u32 {
+        self.polls_in(FOREIGN_LOOK_EVERY).clamp(1, INTERVAL_MAX)
+    }
+
+    /// The number of own polls after a turn of the queue.
+    fn spell(&self) -> u32 {
         self.polls_in(FOREIGN_LATENCY_TARGET).clamp(1, INTERVAL_MAX)
     }
 
@@ -325,11 +342,13 @@ mod tests {
 
     #[test]
     fn the_queue_goes_first_more_often_the_longer_polls_take() {
-        for (micros, polls) in [(0, 255), (1, 50), (10, 5), (50, 1), (1_000, 1)] {
-            assert_eq!(Average::new(Duration::from_micros(micros)).brief(), polls);
+        let table = [(0, 255, 255), (1, 10, 50), (5, 2, 10), (10, 1, 5), (50, 1, 1), (1_000, 1, 1)];
+        for (micros, brief, spell) in table {
+            let average = Average::new(Duration::from_micros(micros));
+            assert_eq!((average.brief(), average.spell()), (brief, spell), "{micros} us");
         }
         let tick = Tick::new(false, true);
-        let turns: Vec<_> = (0..100 * tick.brief())
+        let turns: Vec<_> = (0..100 * tick.brief.get())
             .map(|_| {
                 tick.begin_poll();
                 tick.take_turn()
@@ -340,10 +359,9 @@ mod tests {
         assert_eq!((count(Turn::Queue), count(Turn::Others)), (100 - others, others));
     }
 
-    #[test]
-    fn polls_of_tasks_from_the_queue_bring_no_further_turn_of_it() {
-        let tick = Tick::new(false, true);
-        assert_eq!(tick.brief(), 1, "by default polls are taken to be long");
+    /// Polls a thousand times, with a queue that is never empty and from which each turn takes one
+    /// task; returns how many polls were of own tasks and how many of the queue's.
+    fn poll_beside_a_full_queue(tick: &Tick) -> (u32, u32) {
         let (mut own, mut queued) = (0, 0);
         for _ in 0..1_000 {
             match tick.take_turn() {
@@ -355,7 +373,48 @@ mod tests {
             }
             tick.begin_poll();
         }
+        (own, queued)
+    }
+
+    #[test]
+    fn polls_of_tasks_from_the_queue_bring_no_further_turn_of_it() {
+        let tick = Tick::new(false, true);
+        assert_eq!((tick.brief.get(), tick.spell()), (1, 1), "polls are taken to be long");
+        let (own, queued) = poll_beside_a_full_queue(&tick);
         assert!(own >= queued && queued > 400, "{own} own, {queued} of the queue");
+    }
+
+    #[test]
+    fn own_tasks_have_a_whole_spell_after_each_turn_of_the_queue() {
+        let tick = Tick::new(false, true);
+        tick.average.ns.set(10_000);
+        poll_for_a_tick(&tick, Duration::from_micros(10));
+        assert_eq!((tick.brief.get(), tick.spell()), (1, 5), "it looks after each poll");
+        let (own, queued) = poll_beside_a_full_queue(&tick);
+        // The thousandth poll may end in the middle of a spell.
+        assert!(own >= 5 * (queued - 1) && queued > 100, "{own} own, {queued} of the queue");
+    }
+
+    #[test]
+    fn tasks_taken_out_of_turn_do_not_defer_the_queue_for_ever() {
+        for micros in [1, 5, 10, 20] {
+            let tick = Tick::new(false, true);
+            tick.average.ns.set(1_000 * micros);
+            poll_for_a_tick(&tick, Duration::from_micros(micros));
+            for _ in 0..100_000 {
+                // The worker has no own task, so it takes one from the queue.
+                tick.take_turn();
+                tick.defer_queue_turn(1);
+                tick.begin_poll();
+            }
+            let polls_until_turn = (0..).position(|_| {
+                tick.begin_poll();
+                tick.take_turn() == Turn::Queue
+            });
+            // One spell and the rest of a step.
+            let most = tick.spell() + 2 * POLLS_PER_SAMPLE as usize;
+            assert!(polls_until_turn.is_some_and(|polls| polls <= most), "{polls_until_turn:?}");
+        }
     }
 
     #[test]
@@ -392,8 +451,8 @@ mod tests {
         assert!((0..1_000).all(|_| tick.begin_poll()));
     }
 
-    /// Polls, each of which takes `time` if it is timed, until the next round of maintenance; says
-    /// how many were timed.
+    /// Polls until the next round of maintenance; each timed poll takes `time`. Returns how many
+    /// were timed.
     fn poll_for_a_tick(tick: &Tick, time: Duration) -> u32 {
         let mut timed = 0;
         for _ in 0..BUDGET_PER_TICK {
@@ -417,7 +476,7 @@ mod tests {
         for (micros, detail, mask) in table {
             let time = Duration::from_micros(micros);
             tick.average.ns.set(1_000 * micros);
-            // What the average says counts from the next round on.
+            // The new average takes effect in the next round.
             poll_for_a_tick(&tick, time);
             let timed = poll_for_a_tick(&tick, time);
             assert_eq!((tick.detail(), tick.stamp_mask()), (detail, mask));

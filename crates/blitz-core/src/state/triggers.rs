@@ -1,7 +1,8 @@
-//! What makes a pool write its timeline to a file: who asks, and which thread is told.
+//! Triggers, which make a pool write its timeline to a file.
 //!
-//! Any thread asks. The thread that writes takes what was asked for. A trigger stays asked for
-//! until that thread lets go of it, so threads that ask again meanwhile do not wake it.
+//! Any thread may fire a trigger. The writing thread takes the fired triggers. A trigger stays
+//! fired until the writing thread resets it, so threads that fire it again meanwhile do not wake
+//! that thread.
 
 #![forbid(unsafe_code)]
 
@@ -11,7 +12,7 @@ use std::path::PathBuf;
 use std::sync::PoisonError;
 use std::time::Duration;
 
-/// What makes a pool write its timeline to a file: see
+/// The events that make a pool write its timeline to a file: see
 /// [`PoolBuilder::trace_on`](crate::PoolBuilder::trace_on).
 ///
 /// ```
@@ -25,10 +26,12 @@ use std::time::Duration;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum TraceTrigger {
-    /// A worker has not come back from one poll or job for about twenty milliseconds, while work
-    /// waits: what [`PoolMetrics::stalls`](crate::PoolMetrics::stalls) counts.
+    /// A worker has not come back from one poll or job for about twenty milliseconds: what
+    /// [`PoolMetrics::stalls`](crate::PoolMetrics::stalls) counts. With it a thread looks at the
+    /// workers while any of them is awake, as with
+    /// [`PoolBuilder::stall_handler`](crate::PoolBuilder::stall_handler).
     Stall,
-    /// A poll has taken at least this long. With it each poll is timed.
+    /// A poll has taken at least this long. This trigger makes the pool time each poll.
     SlowPoll(Duration),
     /// A task has waited at least this long between becoming runnable and its poll. If polls are
     /// short, only some are measured, as for
@@ -47,12 +50,12 @@ impl TraceTrigger {
     }
 }
 
-/// A trigger, and where its files go.
+/// A trigger, and the folder of its files.
 #[derive(Clone, Debug)]
 pub(crate) struct TraceOn {
     pub(crate) trigger: TraceTrigger,
     pub(crate) dir: PathBuf,
-    /// How many files may lie there.
+    /// How many files may be in the folder.
     pub(crate) keep: usize,
 }
 
@@ -60,7 +63,7 @@ pub(crate) struct TraceOn {
 #[derive(Default)]
 pub(crate) struct Triggers {
     list: Vec<TraceOn>,
-    /// Which of them were asked for, by index.
+    /// The triggers that were fired, by index.
     asked: Mutex<Vec<usize>>,
     thread: OnceLock<Thread>,
 }
@@ -74,25 +77,32 @@ impl Triggers {
         &self.list
     }
 
+    /// Whether a worker that is stuck is a reason to write.
+    pub(crate) fn include_stalls(&self) -> bool {
+        self.list.iter().any(|on| on.trigger == TraceTrigger::Stall)
+    }
+
     /// Whether each poll has to be timed.
     pub(crate) fn times_polls(&self) -> bool {
         let times = |on: &TraceOn| matches!(on.trigger, TraceTrigger::SlowPoll(_));
         self.list.iter().any(times)
     }
 
-    /// Sets the thread that writes.
+    /// Sets the thread that writes, and wakes it, because threads that fired triggers before could
+    /// not wake it.
     pub(crate) fn served_by(&self, thread: Thread) {
-        // There is one only.
+        // There is only one.
         let _ = self.thread.set(thread);
+        self.wake();
     }
 
-    /// A worker is stuck.
+    /// Called when a worker is stuck.
     #[cold]
     pub(crate) fn on_stall(&self) {
         self.ask(|trigger| trigger == TraceTrigger::Stall);
     }
 
-    /// A poll took this long.
+    /// Called when a poll took this long.
     #[inline]
     pub(crate) fn on_poll(&self, time: Duration) {
         if !self.list.is_empty() {
@@ -100,7 +110,7 @@ impl Triggers {
         }
     }
 
-    /// A task waited this long for its poll, in nanoseconds.
+    /// Called when a task waited this long for its poll, in nanoseconds.
     #[inline]
     pub(crate) fn on_delay(&self, nanos: u64) {
         if !self.list.is_empty() {
@@ -125,12 +135,12 @@ impl Triggers {
         }
     }
 
-    /// Which triggers were asked for and not let go of.
+    /// The triggers that were fired and not reset.
     pub(crate) fn asked(&self) -> Vec<usize> {
         self.lock().clone()
     }
 
-    /// Lets a trigger be asked for again.
+    /// Resets a trigger, so that it can fire again.
     pub(crate) fn let_go(&self, index: usize) {
         self.lock().retain(|&asked| asked != index);
     }
@@ -156,10 +166,11 @@ impl Drop for Triggers {
 #[cfg(test)]
 mod tests {
     use super::{TraceOn, TraceTrigger, Triggers};
+    use blitz_parts::prim::thread;
     use std::time::Duration;
 
     #[test]
-    fn only_what_reaches_its_limit_asks_and_only_once() {
+    fn a_trigger_fires_at_its_limit_and_only_once() {
         let mut triggers = Triggers::default();
         let limit = Duration::from_millis(5);
         let all = [
@@ -183,5 +194,16 @@ mod tests {
         triggers.let_go(2);
         triggers.on_stall();
         assert_eq!(triggers.asked(), [1, 0]);
+    }
+
+    #[test]
+    fn a_trigger_that_was_asked_for_before_its_thread_is_known_wakes_it() {
+        let mut triggers = Triggers::default();
+        let trigger = TraceTrigger::Stall;
+        triggers.add(TraceOn { trigger, dir: "unused".into(), keep: 1 });
+        triggers.on_stall();
+        triggers.served_by(thread::current());
+        // This parks for ever, unless the thread was woken.
+        thread::park();
     }
 }

@@ -1,4 +1,4 @@
-//! `block_on`: runs a future to its end on the current thread, which may be any thread.
+//! `block_on`: runs a future to completion on the current thread, which may be any thread.
 
 use super::bell::{self, Bell};
 use super::local;
@@ -15,7 +15,7 @@ use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::task::{Context, Poll, RawWakerVTable, Waker};
 
-/// Runs `future` to its end on the current thread: see [`block_on`](crate::block_on).
+/// Runs `future` to completion on the current thread: see [`block_on`](crate::block_on).
 pub(crate) fn block_on<F: Future>(future: F) -> F::Output {
     // Near the limit of the stack the set is not driven here: its tasks could fill the stack, each
     // waiting for the next.
@@ -34,7 +34,7 @@ fn block_on_this_thread<F: Future>(future: F) -> F::Output {
     }
 }
 
-/// As [`block_on`]; what the future spawns goes to `team`.
+/// As [`block_on`]. Tasks that the future spawns go to `team`.
 pub(crate) fn block_on_in<F: Future>(team: &Team, future: F) -> F::Output {
     let _ambient = team.enter_ambient();
     let _entered = Entered::new(team.arc());
@@ -58,7 +58,8 @@ fn block_on_worker<F: Future>(owner: Owner<'_>, mut future: Pin<&mut F>) -> F::O
             return result;
         }
         if bell.latch.probe() {
-            // The future yielded, or its event has come already. Its pool may have no other worker.
+            // The future yielded, or its event has already happened. Its pool may have no other
+            // worker.
             owner.let_another_go_first(&bell.latch);
             continue;
         }
@@ -67,8 +68,8 @@ fn block_on_worker<F: Future>(owner: Owner<'_>, mut future: Pin<&mut F>) -> F::O
     }
 }
 
-/// Whether a wake with `waker` only queues a task, or ends a wait of `block_on`: it runs no user
-/// code and does not block. Any other waker may run any code.
+/// Whether a wake with `waker` only queues a task or ends a wait of `block_on`. Such a wake runs no
+/// user code and does not block. Any other waker may run any code.
 ///
 /// ```
 /// use std::task::Waker;
@@ -87,7 +88,7 @@ static DOORBELLS: RawWakerVTable = bell::table_of::<Doorbell>();
 struct WorkerBell {
     latch: JobLatch,
     /// Holds the worker and the bed that the latch points to.
-    #[expect(dead_code, reason = "held for what it keeps alive")]
+    #[expect(dead_code, reason = "keeps the worker and its bed alive")]
     team: Arc<Team>,
 }
 
@@ -103,7 +104,7 @@ impl Bell for WorkerBell {
     }
 
     fn ring(&self) {
-        // SAFETY: the caller's count keeps the latch alive, and the latch's bed with it.
+        // SAFETY: the caller's count keeps the latch and its bed alive.
         unsafe { JobLatch::set(&raw const self.latch) };
     }
 }
@@ -113,7 +114,7 @@ thread_local! {
     static PARKER: RefCell<Option<(Arc<Doorbell>, Waker)>> = const { RefCell::new(None) };
 }
 
-/// Wakes a foreign thread.
+/// Wakes a foreign thread that waits in `block_on`.
 struct Doorbell(Parker);
 
 impl Bell for Doorbell {

@@ -17,16 +17,16 @@ use crate::base::context;
 /// ```
 ///
 /// # Panics
-/// Outside of a task; [`try_id`] returns `None` there.
+/// If called outside a task; [`try_id`] returns `None` there.
 #[must_use]
 pub fn id() -> Id {
     match try_id() {
         Some(id) => id,
-        None => panic!("task::id was called outside of a task; spawn one, or use task::try_id"),
+        None => panic!("task::id was called outside a task; spawn one, or use task::try_id"),
     }
 }
 
-/// Returns the id of the calling task; `None` outside of a task.
+/// Returns the id of the calling task; `None` outside a task.
 ///
 /// ```
 /// assert_eq!(blitz::task::try_id(), None);

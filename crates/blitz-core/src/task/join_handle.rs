@@ -15,7 +15,7 @@ use std::task::{Context, Poll, ready};
 /// The handle of a task or job. Await it to get the result.
 ///
 /// [`spawn`](crate::spawn), [`spawn_cpu`](crate::spawn_cpu) and
-/// [`spawn_blocking`](crate::spawn_blocking) return it. Outside of async code,
+/// [`spawn_blocking`](crate::spawn_blocking) return it. Outside async code,
 /// [`join`](JoinHandle::join) it.
 ///
 /// Dropping it detaches the task: the task still runs, its result is dropped, and a panic goes to
@@ -33,7 +33,7 @@ pub struct JoinHandle<T> {
 
 enum Kind<T> {
     Task(Join<T>),
-    /// In a box, so that it is one word: with two, handles would not be moved in registers.
+    /// Boxed, so that it is one word: handles of two words would not be moved in registers.
     Job(Box<Arc<dyn JobHandle<T>>>),
 }
 
@@ -71,7 +71,7 @@ impl<T> JoinHandle<T> {
         }
     }
 
-    /// Cancels it.
+    /// Cancels the task or job.
     ///
     /// A task is dropped at once if it waits, otherwise at its next poll, unless it is
     /// [shielded](crate::task::shield). Its handle then returns a [`JoinError`] that
@@ -101,22 +101,22 @@ impl<T> JoinHandle<T> {
         }
     }
 
-    /// Ready when it has ended; the result stays.
+    /// Ready when the task or job has ended. The result stays in place.
     pub(crate) fn poll_finished(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         match &mut self.kind {
             Kind::Task(join) => join.poll_finished(cx),
-            Kind::Job(job) => job.poll_finished(cx),
+            Kind::Job(job) => listed_if_pending(job, job.poll_finished(cx)),
         }
     }
 
-    /// As `poll`, without a budget: for a caller that spends it.
+    /// As `poll`, without a budget, for callers that spend the budget themselves.
     pub(crate) fn poll_result(&mut self, cx: &mut Context<'_>) -> Poll<Result<T, JoinError>> {
         match &mut self.kind {
             Kind::Task(join) => {
                 ready!(join.poll_finished(cx));
                 Poll::Ready(result_of(join))
             }
-            Kind::Job(job) => job.poll(cx),
+            Kind::Job(job) => listed_if_pending(job, job.poll(cx)),
         }
     }
 
@@ -128,6 +128,15 @@ impl<T> JoinHandle<T> {
             Kind::Job(job) => job.id(),
         }
     }
+}
+
+/// Has a job listed among those that tasks await, if a poll of its handle was pending.
+#[inline]
+fn listed_if_pending<T, R>(job: &Arc<dyn JobHandle<T>>, polled: Poll<R>) -> Poll<R> {
+    if polled.is_pending() && job.is_to_be_listed() {
+        Arc::clone(job).list();
+    }
+    polled
 }
 
 impl<T> Future for JoinHandle<T> {
@@ -143,7 +152,7 @@ impl<T> Future for JoinHandle<T> {
                 Poll::Ready(result_of(join))
             }
             Kind::Job(job) => {
-                let result = ready!(job.poll(cx));
+                let result = ready!(listed_if_pending(job, job.poll(cx)));
                 spent.made_progress();
                 Poll::Ready(result)
             }
@@ -151,7 +160,7 @@ impl<T> Future for JoinHandle<T> {
     }
 }
 
-/// What came of a task that has ended.
+/// The outcome of a task that has ended.
 #[inline]
 fn result_of<T>(join: &mut Join<T>) -> Result<T, JoinError> {
     match join.take() {
@@ -162,7 +171,7 @@ fn result_of<T>(join: &mut Join<T>) -> Result<T, JoinError> {
 
 impl<T> Drop for JoinHandle<T> {
     fn drop(&mut self) {
-        // A task's own half detaches by itself.
+        // The handle of a task detaches by itself.
         if let Kind::Job(job) = &self.kind {
             job.detach();
         }

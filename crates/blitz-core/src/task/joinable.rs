@@ -22,5 +22,9 @@ pub(crate) trait JobHandle<T>: Joinable {
     /// Waits, and helps with the pool's work if the thread can.
     fn join(&self) -> Result<T, JoinError>;
     fn detach(&self);
+    /// Whether it should be listed among the jobs that tasks await, and is not.
+    fn is_to_be_listed(&self) -> bool;
+    /// Lists it there until it has ended.
+    fn list(self: Arc<Self>);
     fn to_joinable(self: Arc<Self>) -> Arc<dyn Joinable>;
 }

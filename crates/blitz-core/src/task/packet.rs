@@ -6,12 +6,13 @@ use super::{JobHandle, Joinable};
 use crate::base::context::Aside;
 use crate::base::panic::Payload;
 use crate::base::{Id, JoinError};
-use crate::state::{Closure, Joint};
+use crate::state::{Closure, Joint, Listed};
 use crate::team::{AnyLatch, Team, current};
 use crate::worker::{Room, mark, room, visit};
 use blitz_parts::guests::Injected;
 use blitz_parts::prim::{Mutex, MutexGuard};
 use blitz_parts::task::task_of;
+use std::any::type_name;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, PoisonError};
 use std::task::{Context, Poll, Waker, ready};
@@ -20,16 +21,18 @@ use std::task::{Context, Poll, Waker, ready};
 pub(crate) struct Packet<F, T> {
     id: Id,
     team: Arc<Team>,
-    /// A worker that waits for the job may run it.
+    /// Whether a worker that waits for the job may run it.
     on_workers: bool,
     state: Mutex<State<F, T>>,
 }
 
 struct State<F, T> {
-    /// The handle is gone.
+    /// Whether the handle is gone.
     detached: bool,
-    /// The thread or task that waits.
+    /// The waiting thread or task.
     waiter: Option<Waiter>,
+    /// Whether the team lists the job among those that tasks await.
+    listed: bool,
     stage: Stage<F, T>,
 }
 
@@ -47,7 +50,7 @@ enum Outcome<T> {
     Cancelled,
 }
 
-/// How to notify a thread or task that waits.
+/// A waiting thread or task, and how to notify it.
 enum Waiter {
     Thread(Arc<AnyLatch>),
     Task(Waker),
@@ -77,11 +80,11 @@ where
     F: FnOnce() -> T,
 {
     pub(crate) fn new(team: &Team, on_workers: bool, f: F) -> Arc<Packet<F, T>> {
-        let state = State { detached: false, waiter: None, stage: Stage::Queued(f) };
+        let state = State { detached: false, waiter: None, listed: false, stage: Stage::Queued(f) };
         Arc::new(Packet { id: Id::next(), team: team.arc(), on_workers, state: Mutex::new(state) })
     }
 
-    /// A job that does not run on workers.
+    /// Creates a job that does not run on workers.
     pub(crate) fn elsewhere(team: &Team, f: F) -> Arc<Packet<F, T>> {
         Packet::new(team, false, f)
     }
@@ -96,7 +99,7 @@ where
         self.id.number()
     }
 
-    /// Runs the job, unless its handle did.
+    /// Runs the job, unless its handle has run it.
     pub(crate) fn run(&self) {
         let mut state = self.lock();
         if !matches!(state.stage, Stage::Queued(_)) {
@@ -116,6 +119,7 @@ where
     /// Notes that the job has ended: returned, panicked or cancelled.
     fn finish(&self, mut state: MutexGuard<'_, State<F, T>>, outcome: Outcome<T>) {
         let waiter = state.waiter.take();
+        let listed = std::mem::take(&mut state.listed);
         let unwanted = if state.detached {
             state.stage = Stage::Gone;
             Some(outcome)
@@ -124,6 +128,9 @@ where
             None
         };
         drop(state);
+        if listed {
+            drop(self.team.awaited_jobs.remove(self.id));
+        }
         if let Some(waiter) = waiter {
             self.team.catch("a waker", || waiter.tell());
         }
@@ -132,7 +139,7 @@ where
         }
     }
 
-    /// Drops a result that no handle wants; a panic is reported all the same.
+    /// Drops a result that no handle wants. A panic is still reported.
     fn discard(&self, outcome: Outcome<T>) {
         match outcome {
             // The value's own drop may panic, too.
@@ -215,8 +222,8 @@ where
 
     fn join(&self) -> Result<T, JoinError> {
         let _visit = visit();
-        // A job in a queue may be behind us, so run it here. If the stack is too short other
-        // workers have to run it.
+        // A queued job may wait until this worker returns from this call, so run it here. If the
+        // stack has no room, other workers must run it.
         let run = || {
             let _aside = Aside::begin();
             self.run();
@@ -248,6 +255,24 @@ where
             drop(state);
         }
         drop(waiter);
+    }
+
+    fn is_to_be_listed(&self) -> bool {
+        // Closures that do not run on workers are listed by the threads that run them.
+        self.on_workers && !self.lock().listed
+    }
+
+    fn list(self: Arc<Self>) {
+        let (id, team) = (self.id, &self.team);
+        team.awaited_jobs.add(id, Listed { closure: self.clone(), type_name: type_name::<F>() });
+        let mut state = self.lock();
+        if matches!(state.stage, Stage::Queued(_) | Stage::Running) {
+            state.listed = true;
+        } else {
+            // The job has ended meanwhile, so only this call removes it from the list.
+            drop(state);
+            drop(team.awaited_jobs.remove(id));
+        }
     }
 
     fn to_joinable(self: Arc<Self>) -> Arc<dyn Joinable> {

@@ -25,7 +25,7 @@ impl PoolView {
         self.team.upgrade().map_or(0, |team| team.num_workers())
     }
 
-    /// Whether the workers stop: the pool ends.
+    /// Whether the workers are stopping, because the pool ends.
     #[must_use]
     pub fn is_stopping(&self) -> bool {
         self.team.upgrade().is_some_and(|team| team.sleep().is_stopping())
@@ -58,7 +58,7 @@ impl PoolView {
         Some(TimerLateness(self.team.upgrade()?.timer_lateness.clone()))
     }
 
-    /// Returns when the pool was built, if its clock is paused since then.
+    /// Returns when the pool was built, if its clock was paused from the start.
     #[must_use]
     pub fn paused_since(&self) -> Option<Instant> {
         self.team.upgrade()?.config.paused_since
@@ -71,7 +71,7 @@ impl fmt::Debug for PoolView {
     }
 }
 
-/// Where a driver notes how late timers fire.
+/// Records how late timers fire.
 pub struct TimerLateness(Arc<Times>);
 
 impl TimerLateness {
@@ -90,7 +90,7 @@ impl fmt::Debug for TimerLateness {
 
 #[cold]
 fn other_kind() -> io::Error {
-    io::Error::other("this pool has a driver of another kind: a pool can have one only")
+    io::Error::other("this pool has a driver of another kind: a pool can have only one")
 }
 
 impl Team {
@@ -115,7 +115,7 @@ impl Team {
         downcast_arc(self.driver_or_make(make)?.clone()).ok_or_else(other_kind)
     }
 
-    /// Calls `f` with this team's driver, if it has one of this kind already.
+    /// Calls `f` with this team's driver, if it already has one of this type.
     pub(crate) fn with_plugged<D: Driver, R>(&self, f: impl FnOnce(&D) -> R) -> Option<R> {
         downcast(self.driver()?).map(f)
     }
@@ -158,7 +158,8 @@ impl Team {
         self.sleep().driver().map(|driver| &**driver)
     }
 
-    /// Shuts the driver down, once, because the pool has ended. From now on none can be plugged in.
+    /// Shuts the driver down once, because the pool has ended. From now on no driver can be plugged
+    /// in.
     pub(crate) fn shut_driver_down(&self) {
         let mut over = self.plugging.lock();
         let was_over = std::mem::replace(&mut *over, true);

@@ -1,4 +1,4 @@
-//! A team: the workers of a pool and all that they share.
+//! A team: the workers of a pool and their shared state.
 
 mod ambient;
 mod analysis;
@@ -19,14 +19,14 @@ pub use driver::{PoolView, TimerLateness};
 pub(crate) use entered::{Entered, entered, is_entering_over};
 pub(crate) use latch::AnyLatch;
 pub(crate) use note::{Loot, Slept};
-pub(crate) use owner::{Owner, WorkerScope, current};
+pub(crate) use owner::{OwnMarks, Owner, WorkerScope, current};
 pub(crate) use worker::{Order, Worker, taken};
 
 use crate::base::ambient::Ambient;
 use crate::state::{
-    Adoption, BitmapTotals, Blocking, Config, Fifo, Insight, Labels, Names, OwnBitmap, OwnTasks,
-    Plugging, Rest, Scheduler, Sections, Spares, Stalls, TaskCounters, TaskQueue, TaskQueues, Tick,
-    Times, WatchThread, default_workers,
+    Adoption, AwaitedJobs, BitmapTotals, Blocking, Config, Fifo, Insight, Labels, Names, OwnBitmap,
+    OwnTasks, Plugging, Rest, Scheduler, Sections, Spares, Stalls, TaskCounters, TaskQueue,
+    TaskQueues, Tick, Times, WatchThread, default_workers,
 };
 use blitz_parts::barrier::{self, Reliance};
 use blitz_parts::bitmap::Bitmap;
@@ -54,16 +54,16 @@ pub(crate) struct Upward {
     pub(crate) start_spare: fn(&Team, usize, Arc<Rest>) -> io::Result<()>,
     /// Starts the watch.
     pub(crate) start_watch: fn(&Team) -> io::Result<thread::Thread>,
-    /// Starts the thread that looks after the end of tasks.
+    /// Starts the thread that supervises the end of tasks.
     pub(crate) start_ending: fn(&Team) -> io::Result<thread::Thread>,
 }
 
-/// The workers of a pool and all they share. Kept alive by the pool's handle, by every worker
-/// thread and by every job that outlives the call which made it.
+/// The workers of a pool and their shared state. The pool's handle, every worker thread and every
+/// job that outlives the call that made it keep the team alive.
 pub(crate) struct Team {
     sleep: Sleep,
     injector: CachePadded<Injector>,
-    /// Those that the pool was built with, then spares.
+    /// The workers that the pool was built with, then spares.
     workers: Slots<CachePadded<Worker>>,
     /// How many workers the pool was built with: this many threads compute at once.
     seat_count: usize,
@@ -71,7 +71,7 @@ pub(crate) struct Team {
     width: usize,
     pub(crate) seats: Seats,
     pub(crate) spares: Spares,
-    /// A team without it has no spares.
+    /// Functions of higher layers. A team without them has no spares.
     upward: OnceLock<Upward>,
     /// Tasks that the relief worker leaves to workers that have seats.
     pub(crate) long_tasks: LongTasks,
@@ -83,17 +83,17 @@ pub(crate) struct Team {
     /// The latch of another team's worker that dropped the handle and waits for the end.
     pub(crate) end_awaited: Mutex<Option<Arc<AnyLatch>>>,
     pub(crate) threads: Mutex<Vec<thread::JoinHandle<()>>>,
-    /// The thread that looks after the end of tasks (see `worker/ending`).
+    /// The thread that supervises the end of tasks (see `worker/ending`).
     ending: OnceLock<thread::Thread>,
     pub(crate) panics: Counter,
     /// First-in-first-out order for detached jobs, one queue per worker.
     pub(crate) fifos: Slots<Fifo>,
     pub(crate) guests: Guests,
-    /// Workers keep forks private and rely on the asymmetric fence.
+    /// Whether workers keep forks private and rely on the asymmetric fence.
     asymmetric: Reliance,
     /// Counters for workers that publish every fork.
     always_demanding: CachePadded<Counters>,
-    /// Read instead of the pool's counters by workers that are called at their forks.
+    /// Counters for workers that are called at their forks, instead of the pool's counters.
     attentive: CachePadded<Counters>,
     /// Tasks that no worker has yet.
     pub(crate) tasks: CachePadded<TaskQueue>,
@@ -105,17 +105,21 @@ pub(crate) struct Team {
     /// Events of threads that are not workers.
     pub(crate) lane: SharedLane,
     pub(crate) labels: Labels,
-    /// Workers that do not come back from a poll or job.
+    /// Workers that are stuck in a poll or job.
     pub(crate) stalls: Stalls,
     /// How late timers fired; the holder of the driver's lease writes.
     pub(crate) timer_lateness: Arc<Times>,
     /// How long blocking closures waited for a thread.
     pub(crate) blocking_delays: Box<Times>,
     pub(crate) watch: WatchThread,
+    /// Whether the user is notified of workers that do not come back.
+    pub(crate) reports_stalls: bool,
     pub(crate) blocking: Blocking,
+    /// Jobs of `spawn_cpu` that tasks await.
+    pub(crate) awaited_jobs: AwaitedJobs,
     pub(crate) adoption: Adoption,
     pub(crate) plugging: Plugging,
-    /// The context of another runtime that every thread of the team is in.
+    /// The context of another runtime, which every thread of the team enters.
     ambient: OnceLock<Arc<dyn Ambient>>,
     me: Weak<Team>,
 }
@@ -123,7 +127,7 @@ pub(crate) struct Team {
 impl Team {
     /// A team of `workers` workers, none of which has a thread yet.
     pub(crate) fn new(config: Config, workers: usize, scheduler: Scheduler) -> Arc<Team> {
-        // Before the first event: times of all events are computed from here on.
+        // Call this before the first event: the times of all events are computed from here.
         ticks::refine();
         let threads = workers - usize::from(config.use_current_thread);
         let asymmetric = barrier::available() && !config.publish_all;
@@ -132,7 +136,8 @@ impl Team {
         let spares = Spares::new(
             config.spares.unwrap_or(workers.max(SPARES_MIN)).min(WORKERS_MAX - workers),
         );
-        let watched = workers + spares.max() > 1;
+        let reports_stalls = config.reports_stalls();
+        let watched = workers + spares.max() > 1 || reports_stalls;
         let lane = SharedLane::new(config.trace_memory);
         let adoption = Adoption::new(config.use_current_thread);
         let team = Arc::new_cyclic(|me| Team {
@@ -168,7 +173,9 @@ impl Team {
             timer_lateness: Arc::default(),
             blocking_delays: Box::default(),
             watch: WatchThread::new(watched, asymmetric),
+            reports_stalls,
             blocking,
+            awaited_jobs: AwaitedJobs::default(),
             adoption,
             plugging: Plugging::default(),
             ambient: OnceLock::new(),
@@ -204,7 +211,7 @@ impl Team {
         &self.sleep
     }
 
-    /// Makes every worker publish each fork and use ordinary fences, from some time on.
+    /// Makes every worker publish each fork and use ordinary fences, from some later moment on.
     fn publish_all(&self) {
         self.sleep.become_symmetric();
         self.workers().for_each(|worker| worker.publish_all(&self.always_demanding));
@@ -236,8 +243,8 @@ impl Team {
         self.seat_count
     }
 
-    /// For how many workers parallel loops are cut: those of the origin, if this team measures for
-    /// another one.
+    /// The number of workers for which parallel loops are cut. If this team measures for another
+    /// one, that team's number.
     #[inline]
     pub(crate) fn width(&self) -> usize {
         self.width
@@ -279,7 +286,7 @@ impl Team {
         self.me.upgrade()
     }
 
-    /// A counted reference, for a caller that has to keep the team alive.
+    /// A counted reference, for a caller that must keep the team alive.
     pub(crate) fn arc(&self) -> Arc<Team> {
         match self.try_arc() {
             Some(team) => team,
@@ -293,17 +300,17 @@ impl Team {
         let woken = self.sleep.new_jobs(1, was_empty);
         // After the fence in `new_jobs` (GUESTS-1).
         if !broken(Step::RuntimeGuestTold) {
-            self.guests.tell_of_job(|worker| self.notify_guest(worker));
+            self.guests.notify_of_job(|worker| self.notify_guest(worker));
         }
         woken
     }
 
     /// Notifies the relief worker, and the guests that take tasks, of a task that was just put
-    /// where all workers look. The caller has fenced since.
+    /// where all workers look. The caller must have passed a fence since.
     #[inline]
     pub(crate) fn notify_guests_of_task(&self) {
         if !broken(Step::RuntimeTaskGuestTold) {
-            self.guests.tell_of_task(|worker| self.notify_guest(worker));
+            self.guests.notify_of_task(|worker| self.notify_guest(worker));
         }
         self.sleep.tell_relief();
     }

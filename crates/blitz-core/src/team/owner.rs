@@ -1,12 +1,16 @@
 //! The worker of the current thread.
 
 use super::worker::{Own, Worker};
+use crate::state::BitmapMarks;
+use blitz_parts::bitmap::WakerOwner;
 use blitz_parts::deque;
 use blitz_parts::job::Header;
 use blitz_parts::latch::Runner;
 use blitz_parts::prim::thread_local;
 use blitz_parts::ring::RingOwner;
-use blitz_parts::task::Runnable;
+use blitz_parts::sleep::BedOwner;
+use blitz_parts::task::{Runnable, ShownOwner};
+use blitz_parts::trail::TrailOwner;
 use blitz_parts::tuning::{BATCH_SLOTS, RING_SLOTS};
 use std::cell::Cell;
 use std::marker::PhantomData;
@@ -18,7 +22,7 @@ thread_local! {
 
 /// Returns the worker of the current thread, if it is one.
 ///
-/// The token must not leave the current call: a thread stops being a worker only outside of every
+/// The token must not leave the current call: a thread stops being a worker only outside every
 /// job, in `WorkerScope::drop`.
 #[inline(always)]
 pub(crate) fn current<'a>() -> Option<Owner<'a>> {
@@ -49,7 +53,8 @@ impl Drop for WorkerScope {
     }
 }
 
-/// The current thread's worker, as only this thread may use it. It stays on the thread.
+/// The current thread's worker, with the methods that only its own thread may call. It stays on the
+/// thread.
 #[derive(Clone, Copy)]
 pub(crate) struct Owner<'a> {
     worker: &'a Worker,
@@ -108,6 +113,34 @@ impl<'a> Owner<'a> {
         unsafe { self.worker.queues.batch.owner() }
     }
 
+    /// The worker's end of the trail.
+    #[inline(always)]
+    pub(crate) fn own_trail(self) -> TrailOwner<'a> {
+        // SAFETY: an `Owner` is on the worker's own thread.
+        unsafe { self.worker.trail.owner() }
+    }
+
+    /// The worker's end of its bed.
+    #[inline(always)]
+    pub(crate) fn own_bed(self) -> BedOwner<'a> {
+        // SAFETY: an `Owner` is on the worker's own thread.
+        unsafe { self.worker.bed().owner() }
+    }
+
+    /// The worker's end of the task that it shows.
+    #[inline(always)]
+    pub(crate) fn own_shown(self) -> ShownOwner<'a> {
+        // SAFETY: an `Owner` is on the worker's own thread.
+        unsafe { self.worker.queues.shown.owner() }
+    }
+
+    /// The worker's marks of the bitmap scheduler; `None` in the stealing scheduler.
+    #[inline(always)]
+    pub(crate) fn own_marks(self) -> Option<OwnMarks<'a>> {
+        let marks = self.worker.queues.bitmap.as_deref()?;
+        Some(OwnMarks { marks, here: PhantomData })
+    }
+
     /// Puts a task into the LIFO slot; returns the task that it evicts.
     #[inline]
     pub(crate) fn put_lifo(self, task: Runnable) -> Option<Runnable> {
@@ -115,11 +148,11 @@ impl<'a> Owner<'a> {
         unsafe { self.worker.queues.lifo.put(task) }
     }
 
-    /// Calls `f`, which must not unwind, as a run of its own: jobs that it pushes are descendants
-    /// of no other run.
+    /// Calls `f`, which must not unwind, as a new run: jobs that it pushes are descendants of no
+    /// other run.
     #[inline]
     pub(crate) fn in_run<R>(self, f: impl FnOnce(Option<Runner>) -> R) -> R {
-        let (run, outside) = self.trail.begin();
+        let (run, outside) = self.own_trail().begin();
         // Waiters follow the runner of a job to find its descendants. They may do so only if the
         // deque has no other jobs below those that this job will push.
         let runner = match u16::try_from(self.index()) {
@@ -127,7 +160,7 @@ impl<'a> Owner<'a> {
             _ => None,
         };
         let result = f(runner);
-        self.trail.end(outside);
+        self.own_trail().end(outside);
         result
     }
 
@@ -135,5 +168,30 @@ impl<'a> Owner<'a> {
     #[inline]
     pub(crate) fn is_in_run(self) -> bool {
         self.trail.is_in_run()
+    }
+}
+
+/// The marks of the current thread's worker. They stay on the thread.
+#[derive(Clone, Copy)]
+pub(crate) struct OwnMarks<'a> {
+    marks: &'a BitmapMarks,
+    here: PhantomData<*const ()>,
+}
+
+impl Deref for OwnMarks<'_> {
+    type Target = BitmapMarks;
+
+    #[inline(always)]
+    fn deref(&self) -> &BitmapMarks {
+        self.marks
+    }
+}
+
+impl<'a> OwnMarks<'a> {
+    /// The worker's end of its status.
+    #[inline(always)]
+    pub(crate) fn own_waker(self) -> WakerOwner<'a> {
+        // SAFETY: they come from an `Owner`, which is on the worker's own thread.
+        unsafe { self.marks.waker.owner() }
     }
 }

@@ -1,15 +1,17 @@
-//! Calls a spare for a team: one that rests, or a new worker.
+//! Calls a spare for a team: a resting one, or a new worker.
 
 #![forbid(unsafe_code)]
 
 use super::{Team, Upward};
 use crate::state::{Called, Duty};
+use blitz_parts::prim::thread;
 use std::io::{self, Write};
+use std::sync::Arc;
 
 impl Team {
     /// Sets the functions of higher layers that the team calls from now on.
     pub(crate) fn connect(&self, upward: Upward) {
-        // Once is enough: all callers have the same.
+        // The first call is enough: all callers pass the same functions.
         let _ = self.upward.set(upward);
     }
 
@@ -56,12 +58,12 @@ impl Team {
 
     fn no_spare_left(&self) -> String {
         let blocked = self.workers().filter(|worker| worker.seat.is_lost());
-        let indices: Vec<_> = blocked.map(|worker| worker.index().to_string()).collect();
+        let names: Vec<_> = blocked.map(|worker| format!("worker {}", worker.index())).collect();
+        let names = if names.is_empty() { "no worker".to_owned() } else { names.join(", ") };
         format!(
-            "blitz: work waits, and all {} spare threads are in use; the workers that are blocked: {}. \
-             Allow more (`PoolBuilder::spares`, BLITZ_SPARES), or block in `spawn_blocking`",
+            "blitz: work waits, and no spare thread is left of {}; blocked: {names}. Allow more \
+             (`PoolBuilder::spares`, BLITZ_SPARES), or block in `spawn_blocking`",
             self.spares.max(),
-            indices.join(", ")
         )
     }
 
@@ -70,10 +72,32 @@ impl Team {
         if self.spares.is_first_refusal() {
             let text = text();
             match &self.config.spares_handler {
-                Some(handler) => self.catch("a spares handler", || handler(&text)),
-                // Not `eprintln`, which panics if there is no standard error.
+                Some(_) => self.hand_to_handler(&text.into()),
+                // `eprintln` would panic if there is no standard error.
                 None => drop(writeln!(io::stderr(), "{text}")),
             }
+        }
+    }
+
+    /// Calls the handler on a separate thread, because it may block and the watch, which calls
+    /// this, must go on. If no thread can be started, calls the handler here.
+    fn hand_to_handler(&self, text: &Arc<str>) {
+        let (kept, copy) = (self.arc(), text.clone());
+        let builder = thread::Builder::new().name("blitz-spares".to_owned());
+        // No thread joins it: the end of the pool does not wait for a handler that blocks.
+        let started = builder.spawn(move || {
+            // If the handler drops the pool, the drop does not wait for blocked workers.
+            kept.watch.begin_here();
+            kept.call_spares_handler(&copy);
+        });
+        if started.is_err() {
+            self.call_spares_handler(text);
+        }
+    }
+
+    fn call_spares_handler(&self, text: &str) {
+        if let Some(handler) = &self.config.spares_handler {
+            self.catch("a spares handler", || handler(text));
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Notifies the watch of a team when it is needed. `worker/watch` has what it then does.
+//! Notifies the watch of a team when it is needed. `worker/watch` implements the watch.
 
 #![forbid(unsafe_code)]
 
@@ -36,11 +36,25 @@ impl Team {
         }
     }
 
-    /// Notifies the watch of work that was just put where all workers look, if all are busy: none
-    /// was woken, and none looks for work.
+    /// Notifies the watch of work that was just put where all workers look, if all workers are
+    /// busy: none was woken, and none searches.
     pub(crate) fn watch_work(&self) {
-        if !self.sleep().somebody_looks() {
+        if !self.sleep().is_any_looking() {
             self.watch_left();
+        }
+    }
+
+    /// Notifies the watch that a worker begins to work, if stalls are reported to the user.
+    pub(crate) fn watch_stalls(&self) {
+        if self.reports_stalls {
+            self.meet(self.watch.need());
+        }
+    }
+
+    /// As `watch_stalls`, for a caller that has passed a SeqCst fence since it stopped looking.
+    pub(crate) fn watch_stalls_after_fence(&self) {
+        if self.reports_stalls {
+            self.meet(self.watch.need_after_fence());
         }
     }
 
@@ -61,11 +75,12 @@ impl Team {
 
     /// Makes every worker publish each fork and use ordinary fences, if the system has refused the
     /// heavy fence since the last call. A sleeper calls it between that fence and its last look.
-    /// Several threads may call it at once; for each of them all of it is done before it looks.
+    /// Several threads may call it at once. Each returns, and then looks, only after the change is
+    /// complete.
     pub(crate) fn notice_refused_fence(&self) {
         self.asymmetric.notice_refusal(|| {
             self.publish_all();
-            // For owners that do not know yet that the fence is refused the watch stays on.
+            // The watch stays on for owners that do not know yet that the fence is refused.
             self.meet(self.watch.become_symmetric());
         });
     }

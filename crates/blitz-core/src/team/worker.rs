@@ -22,13 +22,13 @@ use std::ptr::NonNull;
 #[repr(C)]
 pub(crate) struct Worker {
     pub(crate) deque: Deque<Header>,
-    /// Tells after every fork and push whether another worker could use the job. Points to counters
-    /// that the team holds.
+    /// Read after every fork and push: whether another worker could use the job. Points to counters
+    /// of the team.
     demand: Demand,
     bed: NonNull<Bed>,
     team: NonNull<Team>,
     index: usize,
-    /// Jobs for this worker alone.
+    /// Jobs that only this worker may run.
     pub(crate) mail: Mailbox,
     /// Which run of a foreign job this worker is in, and what it waits for. Waiters that follow it
     /// check this.
@@ -41,14 +41,15 @@ pub(crate) struct Worker {
     pub(super) own: OwnerOnly<Own>,
 }
 
-/// In which order a worker takes its own jobs in the main loop.
+/// The order in which a worker takes its own jobs in the main loop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Order {
     /// The newest first: all of them were spawned by jobs.
     Newest,
-    /// The oldest first: tasks or other threads have spawned the last ones.
+    /// The oldest first: tasks or other threads have spawned the latest jobs.
     Oldest,
-    /// The newest first, and now and then the oldest: jobs have spawned others on top of such ones.
+    /// The newest first, and now and then the oldest: jobs have spawned others on top of jobs from
+    /// tasks or other threads.
     Mixed,
 }
 
@@ -58,18 +59,18 @@ pub(crate) struct Own {
     pub(crate) tasks: OwnTasks,
     /// Whether tasks go before own jobs next time.
     pub(crate) tasks_first: Cell<bool>,
-    /// How many calls are on the stack that have given this worker's seat away.
+    /// How many calls on the stack have given this worker's seat away.
     pub(crate) without_seat: Cell<u32>,
-    /// In which order the main loop takes own jobs.
+    /// The order in which the main loop takes own jobs.
     pub(crate) order: Cell<Order>,
     pub(crate) opened_mail: RefCell<VecDeque<Work>>,
     pub(crate) backoff: Backoff,
     pub(crate) attention: Attention,
-    /// Tasks are being woken by events of the driver.
+    /// Whether events of the driver are waking tasks right now.
     pub(crate) dispatching: Cell<bool>,
-    /// The last fair turn was for wakers that the driver had kept.
+    /// Whether the last fair turn was for wakers that the driver had deferred.
     pub(crate) called_wakers: Cell<bool>,
-    /// How many calls of such wakers are on the stack.
+    /// How many calls of deferred wakers are on the stack.
     pub(crate) in_wakers: Cell<u32>,
     pub(crate) noted: Noted,
     /// Set if this worker measures work and span.
@@ -81,18 +82,18 @@ pub(crate) struct Own {
 pub(crate) struct Noted {
     /// When the last poll ended, if nothing else came since; else zero.
     pub(super) poll_end: Cell<u64>,
-    /// Polls and jobs that had begun at the last event.
+    /// The number of polls, and of jobs, that had begun at the last event.
     pub(super) polls: Cell<u64>,
     pub(super) jobs: Cell<u64>,
-    /// Polls that had begun when one was last timed.
+    /// The number of polls begun when one was last timed.
     pub(super) timed_polls: Cell<u64>,
     /// The clock as of the last reading, for stamps of tasks.
     pub(crate) coarse: Cell<u32>,
     pub(super) names: Box<LabelCache>,
 }
 
-// SAFETY: the shared fields are atomics or built of them, `own` is reached by its thread only. The
-// pointers point into the team that holds the worker.
+// SAFETY: the shared fields are atomics or built of them; only the worker's thread reaches `own`.
+// The pointers point into the team that holds the worker.
 unsafe impl Sync for Worker {}
 // SAFETY: as above; a worker is made on one thread and then belongs to another.
 unsafe impl Send for Worker {}
@@ -166,15 +167,15 @@ impl Worker {
         unsafe { self.bed.as_ref() }
     }
 
-    /// Reads whether other workers could use a job. Forks stay private until one can; if all jobs
-    /// are wanted, each is published at once.
+    /// Reads whether other workers could use a job. Forks stay private until a worker can use one.
+    /// If all jobs are wanted, each is published at once.
     #[inline(always)]
     pub(crate) fn demand(&self) -> Counts {
         self.demand.peek()
     }
 
-    /// Makes the worker publish each fork at once, starting at some later moment. `always`:
-    /// counters of the team that always want all jobs.
+    /// Makes the worker publish each fork at once, starting at some later moment. `always` points
+    /// to counters of the team that always want all jobs.
     pub(super) fn publish_all(&self, always: &CachePadded<Counters>) {
         // SAFETY: the team holds the counters as long as the worker.
         unsafe { self.demand.tell_by(always) };
@@ -212,23 +213,28 @@ impl Worker {
         }
     }
 
-    /// Whether the worker is inside of a poll or a job, at some recent moment.
+    /// Whether the worker is inside a poll or a job, at some recent moment.
     pub(crate) fn is_in_work(&self) -> bool {
         self.trail.is_in_run() || self.queues.counters.are_polling()
     }
 
-    /// Whether the worker is inside of a poll or a job and does not sleep there, at some recent
-    /// moment.
+    /// Whether the worker is inside of a poll or a job and neither sleeps there nor has said that
+    /// it blocks, at some recent moment.
     pub(crate) fn is_busy(&self) -> bool {
-        self.is_in_work() && !self.insight.states.is_idle()
+        self.is_in_work() && !self.insight.states.is_idle() && !self.is_in_place()
     }
 
-    /// Grows when the worker begins a poll or a job, and when it forks.
+    /// Whether the worker is inside of `block_in_place`, and has begun nothing else there.
+    pub(crate) fn is_in_place(&self) -> bool {
+        self.insight.in_place.get() == self.progress() + 1
+    }
+
+    /// A count that grows when the worker begins a poll or a job, and when it forks.
     pub(crate) fn progress(&self) -> u64 {
         self.queues.counters.polled.get() + self.counters.executed.get() + self.deque.pushes()
     }
 
-    /// Whether jobs for this worker alone wait.
+    /// Whether jobs wait that only this worker may run.
     pub(crate) fn has_mail(&self) -> bool {
         !self.mail.is_empty()
     }
@@ -236,6 +242,6 @@ impl Worker {
 
 /// A job that just left a deque.
 pub(crate) fn taken(job: NonNull<Header>) -> Work {
-    // SAFETY: what is in a deque came from `Work::into_raw`, and by DEQUE-1 it leaves it once.
+    // SAFETY: jobs in a deque come from `Work::into_raw`, and by DEQUE-1 each leaves it once.
     unsafe { Work::new(job) }
 }

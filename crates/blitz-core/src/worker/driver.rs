@@ -12,17 +12,17 @@
 //! ```
 //!
 //! The lease is part of the sleep protocol (see `blitz_parts::sleep`): one worker at a time has it,
-//! and if all sleep, one of them sleeps in the driver. A worker gives the lease back before it runs
-//! anything, and any worker that runs out of work takes it. If none does, because one runs
-//! something long and the others sleep already, the watch wakes one of them after a millisecond.
-//! Handing the lease on each time would cost a wake-up per event. So a worker that gives the lease
-//! back notifies the watch, even if it only polled.
+//! and if all workers sleep, one of them sleeps in the driver. A worker gives the lease back before
+//! it runs anything, and any worker that runs out of work takes it. If no worker does, because one
+//! runs something long and the others already sleep, the watch wakes one of them after a
+//! millisecond. Handing the lease to another worker each time would cost a wake-up per event. So a
+//! worker that gives the lease back notifies the watch, even if it only polled.
 //!
 //! With the lease a worker calls only wakers that queue a task of a pool or end a `block_on`
 //! ([`is_prompt`](crate::driver::is_prompt)). Any other waker is user code and may block. The
-//! driver keeps it until the worker has given the lease back and counts as active; then the worker
-//! calls it. Kept wakers stay in the driver until they are called, one by one: while one of them
-//! blocks, the next worker that polls the driver calls the others.
+//! driver defers it until the worker has given the lease back and counts as active; then the worker
+//! calls it. Deferred wakers stay in the driver until they are called, one by one: while one of
+//! them blocks, the next worker that polls the driver calls the others.
 //!
 //! No worker sleeps while the pool ends: a worker that waits for something polls the driver itself.
 //!
@@ -43,7 +43,7 @@ impl PoolView {
     /// Whether no worker runs anything or is about to.
     ///
     /// Every worker sleeps or has looked for the last time, none of them was woken, and there is no
-    /// closure that may block. Exact inside of `block` and
+    /// closure that may block. The answer is exact inside `block` and
     /// [`Driver::pool_is_idle`](blitz_parts::sleep::Driver::pool_is_idle); elsewhere the answer may
     /// be out of date when it is returned.
     ///
@@ -70,7 +70,8 @@ fn is_asleep(team: &Team) -> bool {
     rests && team.blocking.is_idle()
 }
 
-/// Whether there is work for any worker: one that is about to sleep may not have seen its mail yet.
+/// Whether there is work for any worker. This includes mail, which a worker that is about to sleep
+/// may not have seen yet.
 fn has_any_work(team: &Team) -> bool {
     has_work(team) || team.workers().any(Worker::has_mail)
 }
@@ -84,19 +85,20 @@ pub(crate) fn tell_driver_of_end(team: &Team) {
 
 /// The result of a visit to the driver.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[must_use = "kept wakers have to be called"]
+#[must_use = "deferred wakers must be called"]
 pub(crate) enum Visit {
     /// Nothing had happened, or another worker has the lease.
     Nothing,
     /// Tasks were woken.
     Tasks,
-    /// The driver keeps wakers, which this worker has to call once it is not counted as inactive.
+    /// The driver has deferred wakers, which this worker must call once it no longer counts as
+    /// inactive.
     Wakers,
 }
 
 impl Owner<'_> {
     /// Polls the driver and dispatches its events, unless another worker has the lease. Returns
-    /// whether there were any. Only for a worker that is not counted as inactive.
+    /// whether there were any events. Only for a worker that does not count as inactive.
     pub(crate) fn poll_driver(self) -> bool {
         let visit = self.visit_driver();
         if visit == Visit::Wakers {
@@ -105,9 +107,11 @@ impl Owner<'_> {
         visit != Visit::Nothing
     }
 
-    /// As `poll_driver`, but leaves it to the caller to call kept wakers.
+    /// As `poll_driver`, but the caller must call deferred wakers.
     pub(crate) fn visit_driver(self) -> Visit {
-        let Some(lease) = self.team().sleep().try_lease(self.bed()) else { return Visit::Nothing };
+        let Some(lease) = self.team().sleep().try_lease(self.own_bed()) else {
+            return Visit::Nothing;
+        };
         if self.team().driver().is_some_and(|driver| driver.poll()) {
             return self.dispatch(lease);
         }
@@ -116,8 +120,8 @@ impl Owner<'_> {
     }
 
     /// Wakes the tasks whose events arrived, and gives the lease back. If there are many, notifies
-    /// another worker. This worker keeps a few to itself: it finishes them before a sleeper would
-    /// have taken one. If it does not, the watch notifies another worker.
+    /// another worker. If there are few, this worker keeps them to itself: it finishes them before
+    /// a sleeper would have taken one. If it does not, the watch notifies another worker.
     pub(crate) fn dispatch(self, lease: DriverLease<'_>) -> Visit {
         let outer = self.own().dispatching.replace(true);
         let keeps = self.team().driver().is_some_and(|driver| driver.dispatch());
@@ -129,9 +133,9 @@ impl Owner<'_> {
         if keeps && !broken(Step::DriverCallsKept) { Visit::Wakers } else { Visit::Tasks }
     }
 
-    /// Calls the wakers that the driver keeps. They are foreign code: if one panics, the others are
-    /// still called, and what one of them forks is unrelated to what this worker waits for. Only
-    /// for a worker that is not counted as inactive.
+    /// Calls the wakers that the driver has deferred. They are foreign code: if one panics, the
+    /// others are still called, and jobs that they fork are unrelated to what this worker waits
+    /// for. Only for a worker that does not count as inactive.
     #[cold]
     pub(crate) fn call_wakers(self) {
         let team = self.team();
@@ -151,8 +155,9 @@ impl Owner<'_> {
         self.own().in_wakers.set(depth);
     }
 
-    /// Whether a wait with this much `room` may call kept wakers. A wait inside of such a waker
-    /// calls no more of them at the limit: each might wait on top of the one before.
+    /// Whether a wait with this much `room` may call deferred wakers. A wait inside such a waker
+    /// calls no more of them when the stack is nearly full: each might wait on top of the one
+    /// before.
     pub(crate) fn may_call_wakers(self, room: Room) -> bool {
         self.own().in_wakers.get() == 0 || room >= Room::Needed
     }
@@ -193,7 +198,8 @@ mod tests {
         counters.add_parked();
         assert!(word.get_sleepy() && is_asleep(&team));
         word.wake_up();
-        // It is awake, so no poster notifies it; then it is about to look for the last time.
+        // The worker is awake, so no poster notifies it. Then it is about to look for the last
+        // time.
         post(worker, job(Hold::new(&team), || ()));
         assert!(word.get_sleepy() && !is_asleep(&team));
         disown(worker);

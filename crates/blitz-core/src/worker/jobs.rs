@@ -43,31 +43,31 @@ impl Jobs<'_> {
     /// Pushes a job that this worker and others can take.
     pub(crate) fn push(self, work: Work) {
         let count = self.own_deque().push(work.into_raw(), self.worker().arm());
-        // A plain fence, unlike in `fork`: a worker that begins to look after this one has found no
-        // worker idle sees the job.
+        // A plain fence, unlike in `fork`. If this worker then finds no worker idle, a worker that
+        // starts to search later sees the job.
         fence(SeqCst);
         let demand = self.demand();
         if demand.anyone_inactive() {
             // If other jobs are public, a worker was notified of them, or sees them, and wakes the
-            // next (SLEEP-3). Look only now, after the fence: a worker may have taken them and gone
-            // to sleep since.
+            // next (SLEEP-3). Check only now, after the fence: a worker may have taken them and
+            // gone to sleep since.
             let alone = self.worker().deque.public_len() <= count;
             if alone || demand.all_wanted() {
                 self.notify(alone);
             }
         }
-        // All workers may be busy, and each that looks may take something else that blocks it. Once
-        // the watch is on, it stays on as long as jobs are left.
+        // All workers may be busy, and each searching worker may take something else that blocks
+        // it. Once the watch is on, it stays on as long as jobs are left.
         self.team().watch_left_after_fence();
     }
 
-    /// Forks a job of the caller's frame. If it is then [wanted](Self::is_fork_wanted), it has to
-    /// be [shared](Self::share).
+    /// Forks a job of the caller's frame. If it is then [wanted](Self::is_fork_wanted), the caller
+    /// must [share](Self::share) it.
     ///
     /// # Safety
-    /// 1. The caller takes it back with the place that this returns, before its frame goes and
-    ///    before any older fork: by `take_back` and, if that fails, by `take_back_public`. If that
-    ///    fails, too, it waits until the job has run.
+    /// 1. The caller takes it back with the returned place, before its frame ends and before any
+    ///    older fork: by `take_back` and, if that fails, by `take_back_public`. If that fails, too,
+    ///    it waits until the job has run.
     #[inline(always)]
     pub(crate) unsafe fn fork(self, work: Work) -> Place<Header> {
         // SAFETY: the job stays where it is meanwhile, and the order is the caller's obligation.
@@ -77,7 +77,7 @@ impl Jobs<'_> {
         place
     }
 
-    /// Whether a worker is idle and no job is public. Called after each fork.
+    /// Whether some worker is idle and no job is public. Called after each fork.
     #[inline(always)]
     pub(crate) fn is_fork_wanted(self) -> bool {
         let demand = self.demand();
@@ -90,14 +90,17 @@ impl Jobs<'_> {
         self.is_fork_wanted() && self.is_wanted_by_workers()
     }
 
-    /// Whether a worker wants the fork. If only the watch has called for attention, steps aside for
-    /// the relief worker where that is due.
+    /// Whether a worker wants the fork, and not only the watch.
+    #[inline(always)]
+    fn is_wanted_by_workers(self) -> bool {
+        !self.demand().is_attentive() || self.is_wanted_after_attention()
+    }
+
+    /// As `is_wanted_by_workers`, after the watch has asked for attention: first yields to the
+    /// relief worker when that is due.
     #[cold]
     #[inline(never)]
-    fn is_wanted_by_workers(self) -> bool {
-        if !self.demand().is_attentive() {
-            return true;
-        }
+    fn is_wanted_after_attention(self) -> bool {
         if self.own().attention.is_due(|| ticks::to_duration(ticks::now())) {
             self.attend_to_relief();
         }
@@ -105,7 +108,8 @@ impl Jobs<'_> {
         demand.anyone_inactive() && !self.own_deque().has_public()
     }
 
-    /// Leaves this processor to the relief worker, if that has something to do and does not run.
+    /// Leaves this processor to the relief worker, if the relief worker has work and is not
+    /// running.
     fn attend_to_relief(self) {
         let (team, sleep) = (self.team(), self.team().sleep());
         if sleep.on_relief().is_none() {
@@ -134,8 +138,8 @@ impl Jobs<'_> {
         }
     }
 
-    /// The same when `newest` lay above the fork. The caller's other half has spawned such jobs, or
-    /// has taken them from outside of the pool: they do not belong to the caller's task.
+    /// Takes the fork back when `newest` lay above it. The caller's other half has spawned such
+    /// jobs, or has taken them from outside the pool: they do not belong to the caller's task.
     #[inline(never)]
     fn run_above(self, fork: NonNull<Header>, newest: NonNull<Header>) -> bool {
         let aside = Aside::begin();
@@ -153,7 +157,7 @@ impl Jobs<'_> {
         next.is_some()
     }
 
-    /// The same where there is no room to run them: they are put back.
+    /// Takes the fork back when there is no room to run the jobs above it: they are put back.
     #[cold]
     fn keep_above(self, fork: NonNull<Header>, newest: NonNull<Header>) -> bool {
         let (mut kept, mut next) = (Vec::new(), Some(newest));
@@ -161,24 +165,24 @@ impl Jobs<'_> {
             kept.push(taken(job));
             next = self.own_deque().pop();
         }
-        // The oldest first, to restore their order.
+        // Push the oldest first, to restore their order.
         kept.into_iter().rev().for_each(|job| self.push(job));
         next.is_some()
     }
 
-    /// Makes the oldest of this worker's private jobs public. `wanted` maps their number to how
-    /// many.
+    /// Makes the oldest of this worker's private jobs public. `wanted` gets the number of private
+    /// jobs and returns how many to publish.
     fn publish(self, wanted: impl FnOnce(usize) -> usize) -> Published {
         self.own_deque().publish(wanted, self.worker().arm())
     }
 
     /// Makes private jobs of another worker public.
     pub(super) fn force(self, victim: &Worker) -> bool {
-        // Without the asymmetric fence there is nothing private, and no fence to force with.
+        // Without the asymmetric fence there are no private jobs, and no fence to force with.
         if victim.demand().all_wanted() || !victim.deque.has_private() {
             return false;
         }
-        // An owner that has pushed since a thief last looked knows that jobs are wanted.
+        // An owner that has pushed since a thief last looked has seen that jobs are wanted.
         let pushes = victim.deque.pushes();
         let forced = victim.trail.is_stuck(pushes) && victim.deque.force(victim.arm());
         if forced {
@@ -193,29 +197,52 @@ impl Jobs<'_> {
     #[cold]
     #[inline(never)]
     pub(crate) fn share(self) {
-        if !self.is_wanted_by_workers() {
-            return;
+        if self.demand().asks_every_fork() {
+            return self.share_unusually();
         }
-        let published = if !self.demand().all_wanted() {
-            let idle = self.team().sleep().counters().load().awake_but_idle();
-            // A worker that is awake forces our jobs into the open before it sleeps; one that
-            // sleeps has to be notified.
-            let may_keep = idle > 0 || broken(Step::RuntimeKeepsFromAwake);
-            if may_keep && self.own().backoff.keeps(self.worker().deque.stolen()) {
-                return;
-            }
-            // Half of the jobs: the owner gets to the older half late, if ever, and the next thief
-            // finds a job without asking again. At least one for each worker that looks right now.
-            self.publish(|private| private.div_ceil(2).max(idle))
-        } else {
-            self.publish(|private| private)
-        };
+        self.share_with_idle();
+    }
+
+    /// Publishes half of the forks, or keeps all. Most forks beside an idle worker stay private, so
+    /// that is decided before everything that needs registers.
+    #[inline(always)]
+    fn share_with_idle(self) {
+        let idle = self.team().sleep().counters().load().awake_but_idle();
+        // An awake worker makes our jobs public itself before it sleeps; a sleeping worker must be
+        // notified.
+        let may_keep = idle > 0 || broken(Step::RuntimeKeepsFromAwake);
+        if !may_keep || !self.own().backoff.keeps(self.worker().deque.stolen()) {
+            self.share_half(idle);
+        }
+    }
+
+    /// Publishes half of the forks: the owner gets to the older half late, if ever, and the next
+    /// thief finds a job at once. Publishes at least one for each of the `idle` workers.
+    #[inline(never)]
+    fn share_half(self, idle: usize) {
+        self.announce(self.publish(|private| private.div_ceil(2).max(idle)));
+    }
+
+    /// As [`share`](Self::share), after the watch has asked for attention, or in a pool whose forks
+    /// are all public.
+    #[cold]
+    #[inline(never)]
+    fn share_unusually(self) {
+        if self.demand().all_wanted() {
+            return self.announce(self.publish(|private| private));
+        }
+        if self.is_wanted_by_workers() {
+            self.share_with_idle();
+        }
+    }
+
+    fn announce(self, published: Published) {
         if published.count > 0 {
             self.notify(published.was_empty);
         }
     }
 
-    /// Wakes a worker if none is looking; `was_empty`: no job was public before.
+    /// Wakes a worker if none is searching. `was_empty` says that no job was public before.
     fn notify(self, was_empty: bool) {
         // Notify one worker for any number of jobs: if it finds more than it takes, it wakes the
         // next (SLEEP-3). So a short burst does not wake every worker.
@@ -223,8 +250,8 @@ impl Jobs<'_> {
         self.counters.wakes_sent.add(woken as u64);
     }
 
-    /// The next own job: the oldest of those that tasks or other threads have spawned, otherwise
-    /// the newest. Only in the main loop: elsewhere it may belong to a frame.
+    /// The next own job: the oldest job that a task or another thread has spawned, otherwise the
+    /// newest job. Call it only in the main loop: elsewhere the job may belong to a frame.
     pub(super) fn pop(self) -> Option<Work> {
         let order = &self.own().order;
         let next = if order.get() == Order::Oldest {
@@ -238,8 +265,8 @@ impl Jobs<'_> {
         next
     }
 
-    /// The same for a turn of own jobs. It takes the oldest if older jobs may be unrelated to those
-    /// on top, which might spawn others for ever.
+    /// As `pop`, for a turn of own jobs. It takes the oldest if older jobs may be unrelated to the
+    /// newer ones, which might spawn others for ever.
     pub(super) fn pop_in_turn(self) -> Option<Work> {
         if self.own().order.get() == Order::Newest { self.pop() } else { self.take_oldest() }
     }
@@ -277,7 +304,7 @@ impl Jobs<'_> {
         self.give()
     }
 
-    /// The oldest job for this worker alone.
+    /// The oldest job that only this worker may run.
     pub(crate) fn open_mail(self) -> Option<Work> {
         let mut opened = self.own().opened_mail.borrow_mut();
         if opened.is_empty() && self.has_mail() {
@@ -285,15 +312,15 @@ impl Jobs<'_> {
         }
         let first = opened.pop_front()?;
         drop(outgrown(&mut opened));
-        // No other worker was notified of a task that is alone in the ring. Announce it: otherwise
-        // it would wait for the mail although others sleep.
+        // A single task in the ring is unannounced. Announce it: otherwise it would wait behind the
+        // mail although other workers sleep.
         if !broken(Step::RuntimeFairTells) {
             self.tasks().notify_of_ring();
         }
         Some(first)
     }
 
-    /// The oldest job from outside; the others of its batch go onto the own deque.
+    /// Takes the oldest job from outside; the others of its batch go onto the own deque.
     pub(super) fn take_injected(self) -> Option<Work> {
         let team = self.team();
         if team.injector().is_empty() {
@@ -302,8 +329,8 @@ impl Jobs<'_> {
         let mut batch = team.injector().take_all();
         let first = batch.next()?;
         self.counters.injected.add(1);
-        // The jobs are unrelated: the next one must not wait for the first. This worker may still
-        // count as looking for work, and is about to run the first.
+        // The jobs are unrelated, so the next one must not wait for the first. This worker may
+        // still count as searching, and is about to run the first.
         for work in batch {
             self.own().order.set(Order::Oldest);
             self.push(work);
@@ -311,7 +338,8 @@ impl Jobs<'_> {
         Some(first)
     }
 
-    /// Frees the memory that a burst of jobs needed: this worker has found none for a while.
+    /// Frees the memory that a burst of jobs needed, because this worker has found none for a
+    /// while.
     pub(super) fn give_memory_back(self) {
         let own = self.own_deque();
         if own.is_oversized() {

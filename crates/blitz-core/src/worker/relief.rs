@@ -1,10 +1,10 @@
 //! The relief worker: a spare that serves the driver and tasks while workers with seats compute.
 //!
-//! It waits in the driver, and polls the tasks that were woken there, those in the queue, and those
-//! in the rings of stuck workers. It takes no jobs, so it costs the computation no more than the
-//! tasks cost. It leaves a task with long polls to workers with seats, as a job. It stays for a
-//! while after it was last needed, since computations pause. Then it leaves the driver to a worker
-//! that sleeps.
+//! It waits in the driver, and polls the tasks that were woken there, tasks in the queue, and tasks
+//! in the rings of stuck workers. It takes no jobs, so it slows the computation down only by the
+//! time of the tasks. It hands a task with long polls to workers with seats, as a job. It stays for
+//! a while after it was last needed, because computations pause. Then it leaves the driver to a
+//! sleeping worker.
 
 #![forbid(unsafe_code)]
 
@@ -22,17 +22,17 @@ use blitz_parts::thread;
 use blitz_parts::tuning::{RELIEF_LINGERS, RELIEF_POLL_LONG, RELIEF_SLICE};
 use std::time::Duration;
 
-/// How a relief ended.
+/// How a duty as relief worker ended.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Relieved {
-    /// The worker is not needed any more.
+    /// The worker is no longer needed.
     Leaves,
     /// It was stuck in a poll: it goes on as a worker with a seat.
     Sits,
 }
 
 impl Owner<'_> {
-    /// Works as the relief worker until it is not needed any more, or the pool ends.
+    /// Works as the relief worker until it is no longer needed, or the pool ends.
     pub(super) fn be_on_relief(self) -> Relieved {
         let sleep = self.team().sleep();
         let begun = sleep.begin_relief(self.index());
@@ -45,12 +45,13 @@ impl Owner<'_> {
         let takes_seat = self.relieve_until_over() == Relieved::Sits;
         if !sleep.end_relief(self.index()) {
             if takes_seat {
-                // The watch has counted it already.
+                // The watch has already counted the seat.
                 self.team().seats.vacate();
             }
             return Relieved::Sits;
         }
-        // A worker that does not fork would not notice, and each of its pushes would announce work.
+        // Do this here: a worker that does not fork would not notice the end, and each of its
+        // pushes would announce work.
         self.team().workers().for_each(|worker| self.team().end_call_at_forks(worker));
         if takes_seat {
             return Relieved::Sits;
@@ -67,7 +68,7 @@ impl Owner<'_> {
         while !sleep.is_stopping() {
             if let Some(found) = self.find_on_relief() {
                 self.run_on_relief(found);
-                // It takes no jobs, not even those that its tasks spawn.
+                // The relief worker takes no jobs, not even those that its tasks spawn.
                 self.hand_jobs_on();
                 if sleep.on_relief() != Some(self.index()) {
                     return Relieved::Leaves;
@@ -84,7 +85,7 @@ impl Owner<'_> {
                 return Relieved::Leaves;
             }
             end_orphaned_sections_when_idle(self.team());
-            let wait = || sleep.wait_on_relief(self.bed(), || self.sees_tasks_on_relief());
+            let wait = || sleep.wait_on_relief(self.own_bed(), || self.sees_tasks_on_relief());
             self.note_park();
             let lease = self.tasks().while_parking(wait);
             self.note_unpark(Slept::Driver);
@@ -131,7 +132,7 @@ impl Owner<'_> {
     fn run_on_relief(self, found: Found) {
         let Found::Task(task) = found else { return self.run(found) };
         let (long, address) = (&self.team().long_tasks, task.header().addr().get());
-        // A task that was never polled is judged by others of its type.
+        // A task that was never polled is judged by other tasks of its type.
         let kind = (task.stamp() == 0).then(|| task.kind());
         if long.contains(address) || kind.is_some_and(|kind| long.contains(kind)) {
             return leave_to_seats(self.team(), task, kind);
@@ -140,25 +141,26 @@ impl Owner<'_> {
         long.set_tried(kind);
         self.tasks().poll(task);
         long.set_tried(None);
-        // By the processor's time: this thread may have waited for a processor.
+        // Compare processor time: this thread may have waited for a processor.
         if used().saturating_sub(before) > RELIEF_POLL_LONG {
             long.remember(kind.unwrap_or(address));
         }
     }
 }
 
-/// Whether work waits for a free seat, and only the spare on relief is left to take it.
+/// Whether work waits for a free seat, and only the relief worker is left to take it.
 pub(super) fn is_last_for_a_seat(team: &Team) -> bool {
     team.seats.free() > 0 && !team.spares.is_any_left() && has_work(team)
 }
 
-/// The processor time that this thread has used. Where the system does not say, the time since some
-/// moment: there the watch finds no worker that computes, so no other thread notes long polls.
+/// The processor time that this thread has used. If the system does not report it, the time since
+/// some moment. On such systems the watch never finds a computing worker, so only this measurement
+/// notes long polls.
 fn used() -> Duration {
     thread::time_used(thread::current()).unwrap_or_else(since_start)
 }
 
-/// Workers that have been inside of one poll or job for long.
+/// Workers that have been inside one poll or job for long.
 fn stuck_workers(team: &Team) -> impl Iterator<Item = &Worker> {
     team.workers().filter(|worker| worker.seat.is_noted())
 }

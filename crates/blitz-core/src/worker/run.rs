@@ -25,7 +25,7 @@ use blitz_parts::prim::{SeqCst, Step, broken, fence};
 use blitz_parts::sleep::Idle;
 
 impl Owner<'_> {
-    /// Works until the pool ends, or until this is a spare that is not needed any more.
+    /// Works until the pool ends, or, as a spare, until it is no longer needed.
     pub(crate) fn run_until_stopped(self) {
         let sleep = self.team().sleep();
         loop {
@@ -38,14 +38,14 @@ impl Owner<'_> {
             if self.is_too_many() {
                 return;
             }
-            let mut idle = sleep.start_looking_outside(self.bed());
+            let mut idle = sleep.start_looking_outside(self.own_bed());
             let mut dispatched = false;
             let mut parks = false;
             let found = loop {
                 if idle.is_driver_turn() {
                     let visit = self.visit_driver();
                     if visit != Visit::Nothing {
-                        self.bed().found_in_driver();
+                        self.own_bed().found_in_driver();
                         dispatched = true;
                     }
                     if visit == Visit::Wakers {
@@ -62,12 +62,12 @@ impl Owner<'_> {
                 if idle.is_sleepy() {
                     self.jobs().give_memory_back();
                     if !parks && self.has_park_handlers() {
-                        // The handler is user code: no idle worker may run it. The next look finds
-                        // what it spawns.
+                        // The handler is user code: a worker that counts as idle must not run it.
+                        // The next search finds what it spawns.
                         parks = true;
                         self.stop_looking(idle, || has_work(self.team()));
                         self.call_park_handler();
-                        idle = sleep.start_looking_outside(self.bed());
+                        idle = sleep.start_looking_outside(self.own_bed());
                         continue;
                     }
                 }
@@ -114,14 +114,14 @@ impl Owner<'_> {
     /// Stops counting this worker as idle. Wakes another worker if there is `more` work.
     pub(super) fn stop_looking(self, idle: Idle, more: impl Fn() -> bool) {
         self.note_found();
-        self.leave_the_rest(self.team().sleep().work_found(self.bed(), idle, more));
+        self.leave_the_rest(self.team().sleep().work_found(self.own_bed(), idle, more));
     }
 
-    /// Notifies the watch of work in the team's queues, if this worker woke no other. `woken`: how
-    /// many it woke when it stopped looking.
+    /// Notifies the watch of work in the team's queues, if this worker woke no other. `woken` is
+    /// the number of workers that it woke when it stopped searching.
     ///
-    /// A poster that has seen this worker look leaves its work to it, and the work that this worker
-    /// found may block it. The watch already knows the jobs and tasks of single workers.
+    /// A poster that has seen this worker search leaves its work to it, and the work that this
+    /// worker found may block it. The watch already knows the jobs and tasks of single workers.
     pub(super) fn leave_the_rest(self, woken: usize) {
         let team = self.team();
         self.counters.wakes_sent.add(woken as u64);
@@ -129,10 +129,11 @@ impl Owner<'_> {
         if woken == 0 && (team.tasks.may_have() || !team.injector().is_empty()) {
             team.watch_left_after_fence();
         }
+        team.watch_stalls_after_fence();
     }
 
-    /// Does one idle round, which may be a sleep; `latch`: what this worker waits for, if anything.
-    /// Returns what the driver brought, if this worker was in it.
+    /// Does one idle round, which may be a sleep. `latch` is the latch that this worker waits for,
+    /// if any. Returns the result of the driver, if this worker was in it.
     pub(super) fn no_work_found(self, idle: &mut Idle, latch: Option<&JobLatch>) -> Visit {
         if idle.is_sleepy() {
             end_orphaned_sections_when_idle(self.team());
@@ -151,7 +152,7 @@ impl Owner<'_> {
                 }
                 sees
             };
-            self.team().sleep().no_work_found(self.bed(), idle, latch, look)
+            self.team().sleep().no_work_found(self.own_bed(), idle, latch, look)
         });
         self.tasks().get_up(sleeper);
         if parks {
@@ -171,7 +172,7 @@ impl Owner<'_> {
         sees
     }
 
-    /// Runs what this worker found.
+    /// Runs the work that this worker found.
     #[inline]
     pub(crate) fn run(self, found: Found) {
         match found {
@@ -182,22 +183,21 @@ impl Owner<'_> {
         }
     }
 
-    /// Runs a job that this worker found somewhere, under an [`Aside`] if it runs on top of
-    /// anything.
+    /// Runs a job that this worker found, under an [`Aside`] if it runs on top of another frame.
     pub(crate) fn execute(self, work: Work) {
         self.execute_here(work);
     }
 
-    /// As [`execute`](Self::execute), but inlined: for a loop that runs many jobs.
+    /// As [`execute`](Self::execute), but inlined, for a loop that runs many jobs.
     #[inline(always)]
     pub(super) fn execute_here(self, work: Work) {
-        debug_assert!(context::is_outside_of_tasks(), "a job would see a stranger's task");
+        debug_assert!(context::is_outside_of_tasks(), "a job would see an unrelated task");
         let before = self.counters.executed.get();
         self.counters.executed.add(1);
         let timed = self.own().tasks.tick.times_job(before);
         let noted = if timed { Some(self.begin_noted_job()) } else { None };
         self.in_run(|runner| {
-            // A job catches its panics. One that did not would leave its waiter waiting for ever.
+            // A job catches its panics. If it did not, its waiter would wait for ever.
             let guard = AbortOnUnwind("a job");
             work.run(runner);
             std::mem::forget(guard);
@@ -208,7 +208,7 @@ impl Owner<'_> {
         self.attend_if_noted();
     }
 
-    /// Acts on what the watch has noted meanwhile, if it has.
+    /// Acts on notes of the watch, if there are any.
     #[inline]
     pub(super) fn attend_if_noted(self) {
         if self.seat.is_noted() {

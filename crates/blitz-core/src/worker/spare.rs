@@ -17,7 +17,7 @@ use blitz_parts::tuning::RELIEF_SLICE;
 use std::io;
 use std::sync::{Arc, PoisonError};
 
-/// Lets a team start spares, its watch, and the thread that looks after the end of tasks.
+/// Lets a team start spares, its watch, and the thread that supervises the end of tasks.
 pub(crate) fn connect(team: &Team) {
     team.connect(Upward {
         start_spare: start,
@@ -38,7 +38,7 @@ fn start(team: &Team, index: usize, rest: Arc<Rest>) -> io::Result<()> {
 }
 
 impl Owner<'_> {
-    /// Serves as often as this spare is called, until the pool ends.
+    /// Serves each time this spare is called, until the pool ends.
     pub(super) fn serve_until_over(self, rest: &Arc<Rest>) {
         let mut call = rest.first_call();
         while let Some(duty) = call {
@@ -49,18 +49,19 @@ impl Owner<'_> {
             drop(stock);
             // The watch may have considered this spare blocked while it left.
             self.tasks().attend(None);
-            // So that it preempts workers that compute when it is called for relief.
+            // Set a slice so that this spare preempts computing workers when it is called for
+            // relief.
             system_thread::set_slice(system_thread::current(), Some(RELIEF_SLICE));
             call = self.team().spares.rest(rest);
         }
     }
 
     fn serve(self, duty: Duty) {
-        // Notes that the watch made while this spare rested do not concern this call.
+        // Clear notes that the watch made while this spare rested.
         self.tasks().attend(None);
         let sleep = self.team().sleep();
         self.note_spare_begin(duty);
-        let idle = sleep.enter_service(self.bed());
+        let idle = sleep.enter_service(self.own_bed());
         self.stop_looking(idle, || has_work(self.team()));
         let sits = match duty {
             Duty::Seat => true,
@@ -73,14 +74,14 @@ impl Owner<'_> {
         }
         self.hand_jobs_on();
         self.tasks().give_away();
-        let idle = sleep.start_looking(self.bed());
-        self.leave_the_rest(sleep.leave_service(self.bed(), idle, || has_work(self.team())));
+        let idle = sleep.start_looking(self.own_bed());
+        self.leave_the_rest(sleep.leave_service(self.own_bed(), idle, || has_work(self.team())));
         self.note_spare_end();
     }
 
     /// Hands the jobs of this spare to others, because it rests.
     pub(super) fn hand_jobs_on(self) {
-        // A thief may be faster at one of them.
+        // A thief may take one of them first.
         while !self.deque.is_empty() {
             if let Some(job) = self.jobs().take_oldest() {
                 inject(self.team(), job);
@@ -88,26 +89,30 @@ impl Owner<'_> {
         }
     }
 
-    /// Whether this worker is a spare that is not needed any more: then it leaves.
+    /// Whether this worker is a spare that is no longer needed and should leave.
     #[inline]
     pub(super) fn is_too_many(self) -> bool {
         let team = self.team();
         team.seats.has_too_many() && self.index() >= team.num_workers() && team.seats.try_leave()
     }
 
-    /// Gives this worker's seat away while `f` blocks, if `gives`.
+    /// Calls `f`, which may block. If `gives` is set, gives this worker's seat away meanwhile.
     pub(super) fn without_seat<R>(self, gives: bool, f: impl FnOnce() -> R) -> R {
         if gives {
             if self.seat.lose(&self.team().seats) {
                 self.team().fill_seat();
             }
-            // If no seat is free because another worker is blocked and still has its seat, the
-            // watch finds that worker.
+            // If no seat is free because another blocked worker still has its seat, the watch finds
+            // that worker.
             self.team().watch_left();
         }
         let depth = &self.own().without_seat;
         depth.set(depth.get() + u32::from(gives));
-        let _back = Back { owner: self, gave: gives };
+        let before = self.insight.in_place.get();
+        if gives {
+            self.insight.in_place.set(self.progress() + 1);
+        }
+        let _back = Back { owner: self, gave: gives, before };
         f()
     }
 }
@@ -116,17 +121,20 @@ impl Owner<'_> {
 struct Back<'a> {
     owner: Owner<'a>,
     gave: bool,
+    /// What was shown to other threads before.
+    before: u64,
 }
 
 impl Drop for Back<'_> {
     fn drop(&mut self) {
         let depth = &self.owner.own().without_seat;
         depth.set(depth.get() - u32::from(self.gave));
+        self.owner.insight.in_place.set(self.before);
         self.owner.attend_if_noted();
     }
 }
 
-/// Calls `f`, which may block: meanwhile a spare has the seat of the current worker.
+/// Calls `f`, which may block. Meanwhile a spare has the current worker's seat.
 pub(crate) fn block_in_place<R>(f: impl FnOnce() -> R) -> R {
     match current() {
         Some(owner) => {

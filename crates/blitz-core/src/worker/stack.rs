@@ -1,8 +1,8 @@
-//! Measures how much stack a thread has left, and so what it may begin while it waits.
+//! Measures how much stack a thread has left, and decides what it may begin while it waits.
 //!
 //! A waiting thread runs other jobs and tasks on top of the frame that waits, and each of these may
 //! wait in turn. How much stack a level costs depends on the program. So there is no fixed depth:
-//! before a wait begins anything, it looks how much of the stack is free.
+//! before a wait begins anything, it checks how much of the stack is free.
 //!
 //! | free | what a wait begins |
 //! |---|---|
@@ -12,15 +12,16 @@
 //! | an eighth | mail: jobs for this worker alone; the drops of tasks that are cancelled |
 //! | less | own newer jobs and descendants of what it waits for, which nest as the program does |
 //!
-//! Each row includes all rows below it. Other threads run what a wait does not begin, or this
-//! thread does once it uses less stack. If there is nothing else, the thread parks until its wait
-//! is over. All that one wait begins lies on top of the same frame, so a wait looks once.
+//! Each row includes all rows below it. Work that a wait does not begin is left to other threads,
+//! or to this thread once it uses less stack. If there is nothing else, the thread parks until its
+//! wait is over. Everything that one wait begins lies on top of the same frame, so a wait checks
+//! once.
 //!
 //! The bounds come from the system. If the system does not know them, a worker's stack has the size
-//! in its pool's settings, counted from where the worker began. Another thread's stack has
-//! [`STACK_ASSUMED`] bytes, counted from the lowest frame that asked. A thread outside of its
-//! bounds runs on the stack of some library, whose size is unknown: there a wait begins its own
-//! jobs, descendants and mail, and nothing else.
+//! in its pool's settings, counted from where the worker began. The stack of any other thread has
+//! [`STACK_ASSUMED`] bytes, counted from the lowest frame that asked. A thread outside its bounds
+//! runs on the stack of some library, whose size is unknown: there a wait begins only its own jobs,
+//! descendants and mail.
 
 #![forbid(unsafe_code)]
 
@@ -32,18 +33,19 @@ use blitz_parts::tuning::{
 };
 use std::cell::Cell;
 
-/// What there is room for on top of the caller's frame. Each value includes all before it.
+/// The work for which there is room on top of the caller's frame. Each value includes all before
+/// it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Room {
-    /// Own newer jobs, and descendants of what is waited for.
+    /// Own newer jobs, and descendants of the awaited job.
     Own,
-    /// Jobs for this worker alone.
+    /// Jobs that only this worker may run.
     Mail,
-    /// What the wait may need: tasks, jobs from outside.
+    /// Work that the wait may need: tasks, jobs from outside.
     Needed,
     /// Older jobs of the own deque, if there is nothing else.
     Older,
-    /// Jobs that have nothing to do with the wait.
+    /// Jobs that are unrelated to the wait.
     Strangers,
 }
 
@@ -51,12 +53,12 @@ pub(crate) enum Room {
 struct Bounds {
     lowest: usize,
     end: usize,
-    /// The bounds do not come from the system.
+    /// Whether the bounds are assumed, because the system does not know them.
     assumed: bool,
 }
 
 thread_local! {
-    /// Of this thread's stack, once they are known.
+    /// The bounds of this thread's stack, once they are known.
     static BOUNDS: Cell<Option<Bounds>> = const { Cell::new(None) };
 }
 
@@ -67,7 +69,7 @@ pub(crate) fn begin(size: Option<usize>) {
     }
 }
 
-/// What there is room for on top of the caller.
+/// The work for which there is room on top of the caller.
 pub(crate) fn room() -> Room {
     let here = stack::pointer();
     match BOUNDS.with(Cell::get) {
@@ -76,7 +78,7 @@ pub(crate) fn room() -> Room {
     }
 }
 
-/// The same for a thread that asks first, or that is above its bounds.
+/// As `room`, for a thread that asks for the first time, or is above its bounds.
 #[cold]
 fn room_in_new_bounds(known: Option<Bounds>, here: usize) -> Room {
     let bounds = known.unwrap_or_else(|| Bounds::of_current_thread(None)).stretched_to(here);
@@ -112,12 +114,12 @@ impl Bounds {
         }
     }
 
-    /// A stack of `size` bytes that begins here.
+    /// The bounds of a stack of `size` bytes that begins at `end`.
     fn assumed(end: usize, size: usize) -> Bounds {
         Bounds { lowest: end.saturating_sub(size), end, assumed: true }
     }
 
-    /// The same, if the thread turns out to have begun deeper on its stack than assumed.
+    /// Extends the bounds, if the stack turns out to begin above the assumed end.
     fn stretched_to(self, here: usize) -> Bounds {
         if self.assumed && here > self.end {
             Bounds::assumed(here, self.end - self.lowest)
@@ -156,7 +158,7 @@ mod tests {
 
     const SIZE: usize = 1 << 20;
 
-    /// Uses a page per level; returns how many there was `least` room for.
+    /// Uses a page per level; returns for how many levels there was at least the room `least`.
     fn dig(level: u32, least: Room) -> u32 {
         let mut page = [level; 1024];
         std::hint::black_box(&mut page);
@@ -182,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn rooms_by_what_is_free() {
+    fn rooms_by_free_stack() {
         for assumed in [false, true] {
             let bounds = Bounds { lowest: SIZE, end: 2 * SIZE, assumed };
             let at = |free: usize| bounds.room_at(SIZE + free);

@@ -18,7 +18,7 @@ pub(crate) fn run_worker(team: &Team, index: usize) {
     let stock = Stock::open();
     be_worker(team, index, |owner| {
         team.count_in();
-        // Runs it as work, so that the watch calls a spare if a handler blocks.
+        // Run the handler as work, so that the watch calls a spare if it blocks.
         owner.in_run(|_| run_start_handler(team, index));
         owner.run_until_stopped();
         owner.in_run(|_| run_exit_handler(team, index));
@@ -37,7 +37,7 @@ pub(super) fn run_spare(team: &Team, index: usize, rest: &Arc<Rest>) {
     team.count_out();
 }
 
-/// Leaves on behalf of worker `index`, which will have no thread.
+/// Counts out worker `index`, which will have no thread.
 pub(crate) fn never_run(team: &Team, index: usize) {
     if let Some(worker) = team.worker(index) {
         disown(worker);
@@ -66,19 +66,20 @@ fn be_worker(team: &Team, index: usize, work: impl FnOnce(Owner<'_>)) {
         unreachable!("threads are started for workers that exist");
     };
     // SAFETY: a worker that was not adopted has one thread, which calls this once. For an adopted
-    // worker, the thread that answers for it calls this once the adoption is over (see
-    // `state/adoption`). The caller keeps the team.
+    // worker, the responsible thread calls this once the adoption is over (see `state/adoption`).
+    // The caller keeps the team.
     let scope = unsafe { WorkerScope::enter(worker) };
     let inside = team.be_inside();
     stack::begin(team.config.stack_size);
     worker.seat.sit_down(current_thread());
-    // A worker that vanished would leave others waiting for it.
+    // If a worker vanished, others would wait for it for ever.
     let guard = AbortOnUnwind("a worker's loop");
     if let Some(owner) = current() {
         owner.note_begin();
+        team.watch_stalls();
         work(owner);
-        // Runs what the exit handler spawned, or what another worker posted to this one while it
-        // left.
+        // Runs jobs that the exit handler spawned, or that another worker posted to this one while
+        // it left.
         retire(owner);
     }
     worker.insight.states.end(ticks::now());
@@ -87,9 +88,9 @@ fn be_worker(team: &Team, index: usize, work: impl FnOnce(Owner<'_>)) {
     drop(scope);
 }
 
-/// Runs what only this worker may be able to run, and leaves.
+/// Runs the jobs that perhaps only this worker can run, and leaves.
 fn retire(owner: Owner<'_>) {
-    // An adopted thread leaves where its pool is dropped, perhaps inside of a task of a local set.
+    // An adopted thread leaves where its pool is dropped, perhaps inside a task of a local set.
     let _aside = Aside::begin();
     owner.tasks().cancel_beside_others();
     loop {
@@ -115,8 +116,8 @@ fn retire(owner: Owner<'_>) {
     }
 }
 
-/// Runs the jobs that are there and that only this worker may be able to run. Outside of every
-/// frame that has forked.
+/// Runs the remaining jobs that perhaps only this worker can run. Call it outside every frame that
+/// has forked.
 fn run_jobs_left(owner: Owner<'_>) {
     let jobs = owner.jobs();
     let next = || jobs.open_mail().or_else(|| jobs.take_oldest()).or_else(|| jobs.take_injected());
@@ -125,16 +126,16 @@ fn run_jobs_left(owner: Owner<'_>) {
     }
 }
 
-/// Makes the current thread worker 0 until the pool ends: the adopted one has left, and no thread
-/// can be started.
+/// Makes the current thread worker 0 until the pool ends, because the adopted one has left and no
+/// thread can be started.
 pub(super) fn stand_in_for_adopted(team: &Team) {
     let _aside = Aside::begin();
     be_worker(team, 0, |owner| owner.run_until_stopped());
     adopted_has_left(team);
 }
 
-/// Starts a thread that is worker 0 from now on, until the pool ends. The caller answered for the
-/// worker and is no longer that worker. Returns false if the system starts no thread.
+/// Starts a thread that is worker 0 from now on, until the pool ends. The caller was responsible
+/// for the worker and is no longer that worker. Returns false if the system starts no thread.
 pub(super) fn start_successor(team: &Team) -> bool {
     let kept = team.arc();
     let mut builder = thread::Builder::new().name("blitz-0".to_owned());
@@ -152,10 +153,10 @@ pub(super) fn start_successor(team: &Team) -> bool {
     true
 }
 
-/// Lets the thread that the pool had adopted leave for good, at the end of a visit: the handle is
-/// gone, or another thread waits for a lent one. It runs what is there; another thread takes its
-/// place for later work. Returns whether the thread has left. If not, the system starts no thread,
-/// and the pool may need this one.
+/// Lets the adopted thread leave for good at the end of a visit, because the handle is gone or
+/// another thread waits for a lent one. The adopted thread runs the work that is there; another
+/// thread takes its place for later work. Returns whether the thread has left. If not, the system
+/// starts no thread, and the pool may need this one.
 pub(super) fn hand_over(owner: Owner<'_>) -> bool {
     let team = owner.team();
     let _aside = Aside::begin();
@@ -169,7 +170,7 @@ pub(super) fn hand_over(owner: Owner<'_>) -> bool {
             return false;
         }
     }
-    // No more work comes, or no other thread would do it.
+    // No more work comes, or no other thread would run it.
     owner.run_until_stopped();
     retire(owner);
     adopted_has_left(team);

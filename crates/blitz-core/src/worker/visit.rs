@@ -11,7 +11,7 @@ use blitz_parts::{thread, ticks, trail};
 use std::sync::Arc;
 
 /// Makes an adopted thread the worker of its pool until the visit is dropped. Every operation that
-/// may wait begins with it, unless the current thread is a worker already.
+/// may wait begins with a visit, unless the current thread is already a worker.
 #[cold]
 pub(crate) fn visit() -> Option<Visit> {
     if current().is_some() {
@@ -21,19 +21,19 @@ pub(crate) fn visit() -> Option<Visit> {
     if !team.adoption.sit_down() {
         return None;
     }
-    // SAFETY: worker 0 of a team that adopts gets a thread of its own only when the adoption is
-    // over, which it is not while this thread sits (see `adoption`); the team is kept beside the
-    // scope.
+    // SAFETY: worker 0 of an adopting team gets its own thread only when the adoption is over. It
+    // is not over while this thread sits (see `adoption`); the team is kept beside the scope.
     let scope = unsafe { WorkerScope::enter(team.worker(0)?) };
     stack::begin(None);
     let owner = current()?;
     owner.seat.sit_down(thread::current());
     owner.note_begin();
-    // If this thread blocks in user code, the watch handles what it leaves behind.
-    let (_, outside) = owner.trail.begin();
+    // If this thread blocks in user code, the watch handles the work that it leaves behind.
+    let (_, outside) = owner.own_trail().begin();
     if has_work(&team) {
         team.watch_left();
     }
+    team.watch_stalls();
     let inside = team.be_inside();
     Some(Visit { scope: Some(scope), outside: Some(outside), _inside: inside, team })
 }
@@ -52,10 +52,10 @@ impl Drop for Visit {
     fn drop(&mut self) {
         let Some(owner) = current() else { return };
         if let Some(outside) = self.outside.take() {
-            owner.trail.end(outside);
+            owner.own_trail().end(outside);
         }
         owner.attend_if_noted();
-        // No thread polls these until the next visit, if there is one.
+        // Give the tasks away: no thread would poll them until the next visit, if there is one.
         if !broken(Step::AdoptionGivesAway) {
             owner.tasks().give_away();
         }
@@ -73,7 +73,7 @@ impl Drop for Visit {
 }
 
 /// Called when the current thread needs a worker. If another thread was lent to the pool and is in
-/// none of its operations, a thread of the pool's own takes its place.
+/// none of its operations, the pool starts its own thread, which takes its place.
 #[inline]
 pub(crate) fn need_worker(team: &Team) {
     if team.config.lends_thread {
@@ -87,7 +87,7 @@ fn replace_lent(team: &Team) {
     if other && team.adoption.end() && !start_successor(team) {
         // The lent thread stays the worker: no other thread can be started.
         team.adoption.resume();
-        // Unless the handle was dropped meanwhile by a thread that has left the worker to this one.
+        // If a thread dropped the handle meanwhile, it has left the worker to this one.
         if team.is_closing() && team.adoption.end() {
             stand_in_for_adopted(team);
         }
@@ -107,7 +107,7 @@ pub(crate) fn wait_outside(team: &Team) -> Option<Outside<'_>> {
     Some(Outside(team))
 }
 
-/// A thread waits for a pool to which another one was lent.
+/// A wait of a thread for a pool to which another thread was lent.
 pub(crate) struct Outside<'a>(&'a Team);
 
 impl Drop for Outside<'_> {

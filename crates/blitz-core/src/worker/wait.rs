@@ -16,22 +16,22 @@ use blitz_parts::guests::{self, Injected};
 use blitz_parts::job::{Header, Work};
 use blitz_parts::latch::{JobLatch, Runner};
 use blitz_parts::prim::{Step, broken, yield_now};
-use blitz_parts::sleep::Idle;
+use blitz_parts::sleep::{Idle, loses_core};
 use blitz_parts::tuning;
 
-/// What a waiting worker may run, if there is room on its stack.
+/// The work that a waiting worker may run, if there is room on its stack.
 #[derive(Clone, Copy)]
 pub(crate) enum Help<'a> {
-    /// Any work, jobs and tasks. A worker that waits like this counts as looking for work, and so
-    /// must take any work. If the stack is too short for that it waits as for [`Help::Tasks`].
+    /// Any work, jobs and tasks. A worker that waits like this counts as searching, so it must take
+    /// any work. If the stack has no room for that, it waits as with [`Help::Tasks`].
     Anything,
-    /// Its own newer jobs, descendants of what it waits for, jobs from outside and tasks; then it
+    /// Its own newer jobs, descendants of the awaited job, jobs from outside and tasks; then it
     /// parks.
     Tasks,
-    /// Only its own newer jobs and descendants of what it waits for; then it parks.
+    /// Only its own newer jobs and descendants of the awaited job; then it parks.
     Descendants {
-        /// Once it is set, also jobs from outside, because a descendant may be among them. Set
-        /// before such a job is injected.
+        /// Once this is set, the worker also runs jobs from outside, because a descendant may be
+        /// among them. It is set before such a job is injected.
         injected: Option<&'a Injected>,
     },
 }
@@ -55,35 +55,36 @@ impl Outside<'_> {
     }
 }
 
-/// Limits for a worker that does not count as looking for work. If there is room, it may run its
-/// own newer jobs, descendants of what it waits for, mail, and what these fields allow.
+/// Limits for a worker that does not count as searching. If there is room, it may run its own newer
+/// jobs, descendants of the awaited job, mail, and the work that these fields allow.
 #[derive(Clone, Copy)]
 struct Limits<'a> {
     room: Room,
     tasks: bool,
-    /// Also its own older jobs, if there is nothing else: the wait may be for one of them.
+    /// Whether it may also run its own older jobs, if there is nothing else: the wait may be for
+    /// one of them.
     own_oldest: bool,
     injected: Outside<'a>,
 }
 
 impl Limits<'_> {
-    /// Those of [`Help::Tasks`], or of [`Help::Anything`] where the stack is too short for it.
+    /// The limits of [`Help::Tasks`], and of [`Help::Anything`] if the stack has no room for it.
     fn with_tasks(room: Room, own_oldest: bool) -> Limits<'static> {
         Limits { room, tasks: true, own_oldest, injected: Outside::Always }
     }
 }
 
 impl Owner<'_> {
-    /// Returns once `latch` is set. Jobs of the own deque above `mark` belong to this wait; those
-    /// below belong to frames further out.
+    /// Returns once `latch` is set. Jobs of the own deque above `mark` belong to this wait; jobs
+    /// below it belong to frames further out.
     #[cold]
     pub(crate) fn wait_until(self, latch: &JobLatch, mark: Mark<Header>, help: Help<'_>) {
         // The latch lies in a frame that must live until the latch is set.
         let guard = AbortOnUnwind("a wait");
         let _aside = Aside::begin();
         self.forget_poll_end();
-        let (outer, shown) = (self.trail.wait(), self.queues.shown.get());
-        // Everything that is begun here lies on top of this frame.
+        let (outer, shown) = (self.own_trail().wait(), self.queues.shown.get());
+        // Check once: everything that this wait begins lies on top of this frame.
         let room = room();
         match help {
             Help::Anything if room == Room::Strangers => self.wait_helping_all(latch, mark),
@@ -96,8 +97,8 @@ impl Owner<'_> {
             }
         }
         self.forget_poll_end();
-        self.trail.end_wait(outer);
-        self.queues.shown.restore(shown);
+        self.own_trail().end_wait(outer);
+        self.own_shown().restore(shown);
         std::mem::forget(guard);
     }
 
@@ -111,7 +112,9 @@ impl Owner<'_> {
         let mut idle: Option<Idle> = None;
         while !latch.probe() {
             if let Some(job) = self.next_of_many(mark) {
-                stop_looking(&mut idle);
+                if idle.is_some() {
+                    stop_looking(&mut idle);
+                }
                 self.execute_here(job);
                 continue;
             }
@@ -128,13 +131,13 @@ impl Owner<'_> {
                 // The awaited job may itself wait for a task that no worker will poll any more.
                 stop_looking(&mut idle);
                 cancel_waiting_tasks(self.team());
-                // Or it waits for the outside world, and no worker sleeps in the driver any more.
+                // Or it waits for an event, and no worker sleeps in the driver any more.
                 if broken(Step::DriverPolledAtEnd) || !self.poll_driver() {
                     yield_now();
                 }
                 continue;
             }
-            let looking = idle.get_or_insert_with(|| sleep.start_looking(self.bed()));
+            let looking = idle.get_or_insert_with(|| sleep.start_looking(self.own_bed()));
             let mut visit = Visit::Nothing;
             if looking.is_driver_turn() {
                 visit = self.visit_driver();
@@ -155,19 +158,19 @@ impl Owner<'_> {
         }
     }
 
-    /// Runs one job or task, if there is any, for a caller that no longer waits but yields.
+    /// Runs one job or task, if there is any, for a caller that yields.
     pub(crate) fn let_another_go_first(self, latch: &JobLatch) {
         let _aside = Aside::begin();
         let room = room();
         if room < Room::Needed {
-            // Other workers have to poll this worker's tasks and those that are woken; but it may
-            // be the only worker.
+            // Other workers must poll this worker's tasks and those that are woken; but it may be
+            // the only worker.
             self.tasks().give_away();
             let visit = self.tasks().while_parking(|| self.visit_driver());
             self.call_wakers_for_others(visit, room);
             return yield_now();
         }
-        let (outer, mark) = (self.trail.wait(), self.jobs().mark());
+        let (outer, mark) = (self.own_trail().wait(), self.jobs().mark());
         let shown = self.queues.shown.get();
         let found = if room == Room::Strangers {
             self.find_while_waiting(latch, mark, Look::Public)
@@ -178,8 +181,8 @@ impl Owner<'_> {
             Some(found) => self.run(found),
             None => drop(self.poll_driver()),
         }
-        self.trail.end_wait(outer);
-        self.queues.shown.restore(shown);
+        self.own_trail().end_wait(outer);
+        self.own_shown().restore(shown);
         // As at the end of a wait.
         self.tasks().notify_of_ring();
     }
@@ -197,8 +200,7 @@ impl Owner<'_> {
         Some(job)
     }
 
-    /// Finds any work: descendants of this wait first, and neither kind of work always before the
-    /// other.
+    /// Finds any work, descendants of this wait first. Neither jobs nor tasks always come first.
     fn find_while_waiting(self, latch: &JobLatch, mark: Mark<Header>, look: Look) -> Option<Found> {
         self.forget_poll_end();
         let turn = self.tasks().take_turn();
@@ -237,7 +239,11 @@ impl Owner<'_> {
                 rounds = 0;
             } else if rounds <= tuning::DESCENDANT_YIELDS {
                 rounds += 1;
-                yield_now();
+                if loses_core(yield_now) {
+                    // Each further yield may take as long, and this worker would notice the latch
+                    // late.
+                    rounds = tuning::DESCENDANT_YIELDS + 1;
+                }
             } else {
                 self.park_within(latch, limits);
                 rounds = 0;
@@ -249,9 +255,9 @@ impl Owner<'_> {
         }
     }
 
-    /// Whether tasks are polled, or cancelled, by a wait within `limits`.
+    /// Whether a wait within `limits` polls or cancels tasks.
     fn polls_within(self, limits: Limits<'_>) -> bool {
-        // Cancelling a task takes no more than its drop, unless that waits.
+        // Cancelling a task needs only the stack of its drop, unless the drop waits.
         let cancels = || limits.room >= Room::Mail && self.team().tasks_end();
         limits.tasks && (limits.room >= Room::Needed || cancels())
     }
@@ -284,7 +290,7 @@ impl Owner<'_> {
                 return Some(Found::Wakers);
             }
             end_orphaned_sections_if_closing(team);
-            // Own tasks that yield must not keep those in the queue waiting for ever.
+            // Own tasks that yield must not starve tasks in the queue.
             if let Some(task) = self.tasks().take_fair_share() {
                 self.tasks().notify_of_ring();
                 return Some(Found::Task(task));
@@ -320,12 +326,12 @@ impl Owner<'_> {
             .or_else(|| if takes_oldest { self.jobs().take_oldest().map(Found::Job) } else { None })
     }
 
-    /// Blocks until `latch` is set or there is something within `limits`.
+    /// Blocks until `latch` is set or there is work within `limits`.
     fn park_within(self, latch: &JobLatch, limits: Limits<'_>) {
         let (team, polls) = (self.team(), self.polls_within(limits));
         end_orphaned_sections_when_idle(team);
         if !polls && !broken(Step::RuntimeGivesAway) {
-            // Other workers poll them; this worker might come back late.
+            // Hand the tasks to other workers: this worker might return late.
             self.tasks().give_away();
         }
         let mut parks = false;
@@ -345,9 +351,11 @@ impl Owner<'_> {
             // If the wait is long, the watch gives the seat of this worker away.
             team.watch_left();
         }
-        let (woken, lease) = team.sleep().wait_parked(self.bed(), latch, look, || has_work(team));
+        let (woken, lease) =
+            team.sleep().wait_parked(self.own_bed(), latch, look, || has_work(team));
         if self.seat.is_lost() {
-            // What this worker runs may go on for long now, beside the spare that has its seat.
+            // Take the seat back now: this worker may go on for long, beside the spare that has its
+            // seat.
             self.tasks().attend(None);
         }
         if parks {
@@ -363,7 +371,7 @@ impl Owner<'_> {
             None => Visit::Nothing,
         };
         if !polls {
-            // Other workers have to poll the tasks that are woken.
+            // Other workers must poll the tasks that are woken.
             let visit = self.tasks().while_parking(see_to_driver);
             self.call_wakers_for_others(visit, limits.room);
         } else if see_to_driver() == Visit::Wakers && self.may_call_wakers(limits.room) {
@@ -375,8 +383,8 @@ impl Owner<'_> {
         }
     }
 
-    /// Calls the wakers that a visit has left to this worker, and leaves the tasks that they wake
-    /// to others.
+    /// Calls the wakers that a visit has left to this worker. Other workers get the tasks that they
+    /// wake.
     fn call_wakers_for_others(self, visit: Visit, room: Room) {
         if visit == Visit::Wakers && self.may_call_wakers(room) {
             self.call_wakers();
@@ -389,15 +397,15 @@ impl Owner<'_> {
     fn leapfrog(self, runner: Option<Runner>, look: Look) -> Option<Work> {
         let team = self.team();
         let mut at = runner?;
-        self.trail.wait_for(at);
+        self.own_trail().wait_for(at);
         for _ in 0..tuning::LEAPFROG_HOPS {
             let victim = team.worker(usize::from(at.index))?;
             if std::ptr::eq(victim, self.worker()) || !victim.trail.is_still(at.run) {
                 return None;
             }
             self.counters.steals_tried.add(1);
-            // While the run lasts, its jobs lie in the deque. Once it has ended, unrelated jobs
-            // fill the deque, and we must not take those.
+            // While the run lasts, its jobs lie in the deque. Once it has ended, the deque holds
+            // unrelated jobs, which this worker must not take.
             let give = || victim.give_if(|| victim.trail.is_still(at.run));
             let found = give().or_else(|| {
                 if look == Look::Hard && self.jobs().force(victim) { give() } else { None }
@@ -413,8 +421,7 @@ impl Owner<'_> {
     }
 }
 
-/// Registers a worker for notifications of injected jobs, and perhaps of tasks, until this is
-/// dropped.
+/// Registers a worker for notifications of injected jobs, and perhaps of tasks, until dropped.
 struct Guest<'a> {
     team: &'a Team,
     place: guests::Guest,
@@ -433,8 +440,8 @@ impl Drop for Guest<'_> {
     }
 }
 
-/// What a worker of `team` may do while it waits for jobs of this team. Inside of a waiting task it
-/// polls no other tasks: each might wait in turn, and the stack would grow with every task.
+/// The help that a worker of `team` gives while it waits for jobs of this team. Inside a waiting
+/// task it polls no other tasks: each might wait in turn, and the stack would grow with every task.
 pub(crate) fn help<'a>(team: &Team, injected: Option<&'a Injected>) -> Help<'a> {
     match team.config.wait {
         WaitPolicy::StealAnything if context::depth() == 0 => Help::Anything,
@@ -442,8 +449,8 @@ pub(crate) fn help<'a>(team: &Team, injected: Option<&'a Injected>) -> Help<'a> 
     }
 }
 
-/// What a worker of `team` may do while it waits for something outside of the team. That may depend
-/// on any task of this team, so tasks are polled under every policy.
+/// The help that a worker of `team` gives while it waits for something outside the team. It may
+/// depend on any task of this team, so tasks are polled under every policy.
 pub(crate) fn help_outside(team: &Team) -> Help<'static> {
     match team.config.wait {
         WaitPolicy::StealAnything => Help::Anything,

@@ -1,9 +1,9 @@
 //! The watch: a thread that looks for stuck workers.
 //!
-//! It hands on the tasks, the driver and the seat of a stuck worker.
+//! It passes the tasks, the driver and the seat of a stuck worker on to others.
 //!
-//! A worker is stuck if it has begun no poll and no job between two looks, which are about a
-//! millisecond apart, and is inside of one. In that case:
+//! A worker is stuck if it is inside a poll or job and has begun no other between two looks, which
+//! are about a millisecond apart. In that case:
 //!
 //! | what waits | what the watch does |
 //! |---|---|
@@ -14,12 +14,13 @@
 //! | work for a free seat, and only the spare on relief is left | gives the seat to that spare |
 //! | anything behind the relief worker, which is stuck itself | gives it a seat, and calls the next spare |
 //!
-//! While workers run many short polls the watch looks less often: a look takes a core from one of
-//! them.
+//! While workers run many short polls the watch looks less often, because a look takes a core from
+//! one of them.
 //!
 //! The watch starts when it is first needed, sleeps without a timer while nothing waits and a
 //! worker is in the driver, and never works itself. Each job that is pushed, and each task that a
-//! worker leaves behind, turns it on; forks alone do not.
+//! worker leaves behind, turns it on; forks alone do not. If stalls are reported to the user, each
+//! worker that begins to work turns it on, too, and the watch looks while any worker is awake.
 
 #![forbid(unsafe_code)]
 
@@ -42,7 +43,7 @@ use std::io;
 use std::sync::PoisonError;
 use std::time::Duration;
 
-/// What a look finds.
+/// The result of a look.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Finding {
     /// Nothing is left.
@@ -90,7 +91,7 @@ pub(super) fn start(team: &Team) -> io::Result<Thread> {
 
 fn run(team: &Team) {
     team.watch.begin_here();
-    // So that it looks in time although all processors are busy.
+    // Set a slice so that the watch runs in time although all processors are busy.
     system_thread::set_slice(system_thread::current(), Some(RELIEF_SLICE));
     let mut seen = Vec::new();
     let mut lease_free_since = None;
@@ -114,7 +115,7 @@ fn run(team: &Team) {
         pace.adapt(tasks, lease);
         let in_use = tasks.max(lease) > Finding::Nothing
             || has_work(team) && is_any_there(team)
-            || reports_stalls(team) && seen.iter().any(Seen::may_be_reported);
+            || may_have_to_report(team);
         idle_looks = if in_use { 0 } else { idle_looks + 1 };
         if idle_looks >= WATCH_LOOKS_IDLE && turn_watch_off(team) {
             idle_looks = 0;
@@ -122,9 +123,13 @@ fn run(team: &Team) {
     }
 }
 
-/// Whether workers that are stuck for long are reported to the user.
-fn reports_stalls(team: &Team) -> bool {
-    team.config.stall_handler.is_some() || team.config.logs_stalls
+/// Whether a worker is awake that would have to be reported to the user if it is stuck. A worker
+/// that stops looking for work notifies the watch first.
+fn may_have_to_report(team: &Team) -> bool {
+    let is_awake = |worker: &Worker| {
+        worker.bed().serves() && !worker.insight.states.is_idle() && is_there(team, worker)
+    };
+    team.reports_stalls && team.workers().any(is_awake)
 }
 
 /// The last look at a worker.
@@ -133,23 +138,23 @@ struct Seen {
     polls: u64,
     /// Polls and jobs that it had begun.
     begun: u64,
-    /// The processor time that it had used, if it was stuck.
+    /// The processor time that it had used, if it was stuck or on relief.
     used: Option<Duration>,
     /// In how many looks it was stuck.
     looks: u32,
     /// In how many looks in a row it was blocked, and had used hardly any processor time.
     dozed: u32,
-    /// A spare has its seat although it computes.
+    /// Whether a spare has its seat although it computes.
     is_hogged: bool,
     /// How long it has been in the same poll or job without a fork.
     stall: Stall,
 }
 
-/// A worker that makes no progress at all.
+/// A phase in which a worker makes no progress at all.
 #[derive(Clone, Copy, Default)]
 struct Stall {
     progress: u64,
-    /// In how many looks it was so.
+    /// The number of looks in this phase.
     looks: u32,
     /// The first of these looks.
     sight: Sight,
@@ -166,14 +171,14 @@ impl Seen {
         if stuck {
             self.looks = self.looks.saturating_add(1);
         } else {
-            (self.looks, self.dozed, self.is_hogged) = (0, 0, false);
-            self.stall.looks = 0;
+            (self.looks, self.dozed, self.stall.looks) = (0, 0, 0);
+            (self.is_hogged, self.used) = (false, None);
         }
         since
     }
 
-    /// Counts the worker as stalled, and has it reported, if it has made no progress for long. A
-    /// worker that sleeps inside of what it runs is waiting, not stuck.
+    /// Counts the worker as stalled, and requests a report, if it has made no progress for long. A
+    /// worker that sleeps inside a poll or job waits and is not stuck.
     fn note_stall(&mut self, team: &Team, worker: &Worker) {
         let (stall, progress) = (&mut self.stall, worker.progress());
         if std::mem::replace(&mut stall.progress, progress) != progress || !worker.is_busy() {
@@ -188,46 +193,52 @@ impl Seen {
                 let sight = team.stalls.keep(worker.index(), stall.sight);
                 team.note_stall(worker, stall.looks, kind_of(worker, sight));
             }
-            STALL_LOOKS_REPORT if reports_stalls(team) => submit(team, worker.index(), stall.sight),
+            STALL_LOOKS_REPORT if team.config.reports_by_words() => {
+                submit(team, worker.index(), stall.sight);
+            }
             _ => {}
         }
-    }
-
-    /// Whether the worker may have to be reported to the user later.
-    fn may_be_reported(&self) -> bool {
-        (1..STALL_LOOKS_REPORT).contains(&self.stall.looks)
     }
 
     fn is_stuck(&self) -> bool {
         self.looks > 0
     }
 
-    /// What the stuck worker has done since the last look.
+    /// Notes the processor time that the worker has used; returns what it had used at the last
+    /// look.
+    fn note_used(&mut self, worker: &Worker) -> Option<Duration> {
+        let used = worker.seat.thread().and_then(system_thread::time_used);
+        std::mem::replace(&mut self.used, used)
+    }
+
+    /// What the stuck worker has done since the last look. If the worker's time was noted before it
+    /// was stuck, one look is enough to see that it computes. The time of the relief worker always
+    /// is.
     fn doing(&mut self, worker: &Worker) -> Doing {
         let Some(thread) = worker.seat.thread() else { return Doing::Unknown };
-        let used = system_thread::time_used(thread);
-        let before = std::mem::replace(&mut self.used, used);
-        if self.looks < 2 {
-            return Doing::Unknown;
-        }
+        let before = self.note_used(worker);
+        let used = self.used;
         let computes = |before: Duration| used.is_some_and(|used| used >= before + WATCH_COMPUTES);
         if before.is_some_and(computes) {
             self.dozed = 0;
             return Doing::Computes;
         }
+        if self.looks < 2 {
+            return Doing::Unknown;
+        }
         let is_blocked = system_thread::is_blocked(thread);
         self.dozed = if is_blocked { self.dozed.saturating_add(1) } else { 0 };
         match is_blocked {
-            // A loop that sleeps and looks again is blocked as well.
+            // A loop that sleeps and checks again counts as blocked, too.
             true if used == before || self.dozed >= WATCH_LOOKS_DOZED => Doing::Nothing,
-            // Other threads have the processors; otherwise it would compute.
+            // Other threads have the processors. Otherwise it would compute.
             false if self.looks >= WATCH_LOOKS_READY => Doing::Waits,
             _ => Doing::Unknown,
         }
     }
 }
 
-/// What a stuck worker does.
+/// The activity of a stuck worker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Doing {
     /// It computes.
@@ -236,7 +247,7 @@ enum Doing {
     Waits,
     /// It is blocked: it has used no processor time, and does not wait for a processor.
     Nothing,
-    /// The system does not say, or it had no processor.
+    /// The system does not report it, or the worker had no processor.
     Unknown,
 }
 
@@ -244,13 +255,17 @@ enum Doing {
 /// or that are so fast that they may have some at any time.
 fn look_after_workers(team: &Team, seen: &mut Vec<Seen>) -> Finding {
     let (mut finding, mut stuck) = (Finding::Nothing, false);
-    // Computed once, since it takes a look at every worker.
+    // Computed at most once, because it examines every worker.
     let mut is_left = None;
     let mut is_left = || *is_left.get_or_insert_with(|| work_is_left(team));
     seen.resize(team.num_with_spares(), Seen::default());
     for (worker, seen) in team.workers().zip(seen.iter_mut()) {
         let polls = seen.look(worker);
         call_at_forks(team, worker);
+        let is_relief = team.sleep().on_relief() == Some(worker.index());
+        if is_relief && !seen.is_stuck() {
+            seen.note_used(worker);
+        }
         if polls >= WATCH_BRISK_POLLS {
             finding = finding.max(Finding::Brisk);
             continue;
@@ -261,17 +276,17 @@ fn look_after_workers(team: &Team, seen: &mut Vec<Seen>) -> Finding {
         }
         if seen.is_stuck() {
             seen.note_stall(team, worker);
-            // A spare has the seat of a worker that has lost its own.
+            // A spare has taken the seat of this worker.
             let is_replaced = worker.seat.is_lost() && team.seats.free() <= 0;
             stuck |= !is_replaced;
             if has_tasks {
                 rescue_tasks(team, worker);
             }
-            let is_retired = seen.looks > 1 && retire_relief(team, worker);
-            if worker.seat.is_lost() || team.spares.max() == 0 {
-                continue;
-            }
-            match seen.doing(worker) {
+            let has_seat = !worker.seat.is_lost() && team.spares.max() > 0;
+            let doing = if has_seat { seen.doing(worker) } else { Doing::Unknown };
+            let is_long = seen.looks > 1 || doing == Doing::Computes;
+            let is_retired = is_long && retire_relief(team, worker);
+            match doing {
                 Doing::Computes => {
                     if is_retired {
                         team.long_tasks.remember_tried();
@@ -310,7 +325,7 @@ fn rescue_tasks(team: &Team, worker: &Worker) {
 }
 
 /// Wakes a sleeper, which finds the waiting task. If all workers are busy, the relief worker finds
-/// it. A worker that waits for its descendants only counts as busy, too.
+/// it. A worker that runs only descendants while it waits counts as busy, too.
 fn relieve(team: &Team) {
     if team.sleep().wake_one() > 0 || team.sleep().tell_relief() {
         return;
@@ -343,8 +358,7 @@ fn call_at_forks(team: &Team, worker: &Worker) {
     }
 }
 
-/// Gives a seat to a relief worker that does not come back from what it runs. Returns whether it
-/// did.
+/// Gives a seat to a relief worker that is stuck. Returns whether it did.
 fn retire_relief(team: &Team, worker: &Worker) -> bool {
     let is_retired =
         team.sleep().on_relief() == Some(worker.index()) && team.sleep().end_relief(worker.index());
@@ -355,16 +369,16 @@ fn retire_relief(team: &Team, worker: &Worker) -> bool {
     is_retired
 }
 
-/// Gives the seat of a stuck worker to a spare, while work waits.
+/// Gives the seat of a stuck worker to a spare if work waits.
 fn give_seat_away(team: &Team, worker: &Worker) {
-    // A worker that sleeps needs no replacement.
+    // A sleeping worker needs no replacement.
     let gives = !broken(Step::WatchGivesSeats);
     if gives && team.sleep().wake_one() == 0 && worker.seat.lose(&team.seats) {
         fence(SeqCst);
         if worker.bed().serves() {
             team.fill_seat();
         } else {
-            // The spare has gone to rest meanwhile: it needs no seat, and may have looked before
+            // The spare has gone to rest meanwhile. It needs no seat, and may have checked before
             // this was noted.
             let noted = worker.seat.attend(&team.seats);
             if let Some(thread) = worker.seat.thread().filter(|_| noted.slice) {
@@ -374,8 +388,8 @@ fn give_seat_away(team: &Team, worker: &Worker) {
     }
 }
 
-/// Lets a spare take a seat although all workers compute, if none has come back for long and work
-/// waits. The more spares work already, the longer it waits.
+/// Lets a spare take a seat although all workers compute, if none has finished for long and work
+/// waits. The more spares already work, the longer this takes.
 fn relieve_if_hogged(team: &Team, seen: &mut [Seen]) {
     let extra = seen.iter().filter(|seen| seen.is_hogged).count().min(16);
     let relief = team.sleep().on_relief();
@@ -395,7 +409,7 @@ fn relieve_if_hogged(team: &Team, seen: &mut [Seen]) {
     }
 }
 
-/// Whether the worker has a thread now: the one that the pool has adopted may be elsewhere.
+/// Whether the worker has a thread now: an adopted thread may be elsewhere.
 fn is_there(team: &Team, worker: &Worker) -> bool {
     worker.index() > 0 || !team.adoption.is_away()
 }
@@ -442,6 +456,7 @@ fn turn_watch_off(team: &Team) -> bool {
         team.sleep().lease_is_free()
             || has_work(team) && is_any_there(team)
             || team.workers().any(|worker| worker.queues.has_any())
+            || may_have_to_report(team)
     })
 }
 

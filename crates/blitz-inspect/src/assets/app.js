@@ -97,18 +97,18 @@ function takeToken() {
   history.replaceState(null, '', location.pathname + '#overview');
 }
 
-async function ask(path, more) {
+async function ask(path, more, method = 'GET') {
   const query = new URLSearchParams(more);
   if (live.pool) query.set('pool', live.pool);
   const headers = token ? { Authorization: 'Bearer ' + token } : {};
-  const response = await fetch('/api/v1/' + path + '?' + query, { headers, cache: 'no-store' });
+  const response = await fetch('/api/v1/' + path + '?' + query, { method, headers, cache: 'no-store' });
   if (response.ok) return response;
   let why = response.statusText;
   try { why = (await response.json()).error || why; } catch { /* no JSON: the status is enough */ }
   throw Object.assign(new Error(why), { status: response.status });
 }
 
-const askJson = async (path, more) => (await ask(path, more)).json();
+const askJson = async (path, more, method) => (await ask(path, more, method)).json();
 
 /// Reads the stream of events and connects again when it ends.
 async function follow() {
@@ -551,8 +551,37 @@ const stallsView = {
 // ---- Explain ---------------------------------------------------------------------------------
 
 const explain = {
-  title: 'Explain', data: null,
+  title: 'Explain', data: null, probed: null,
   mount(root) { this.root = root; this.draw(); this.load(); },
+  /// Has each task that waits polled once. Only on request: it changes the pool.
+  async probe() {
+    this.probing = true;
+    this.draw();
+    try { this.probed = await askJson('probe', undefined, 'POST'); } catch (error) { this.probed = { problem: error.message }; }
+    this.probing = false;
+    if (current === this) this.draw();
+  },
+  /// The places at which tasks wait, and the button that finds them out.
+  places(node) {
+    const { probed } = this;
+    const button = el('button', { class: 'button', type: 'button', id: 'probe', disabled: this.probing || !token, onclick: () => this.probe() }, this.probing ? 'Probing …' : 'Probe');
+    const note = token ? 'wakes each task that waits once, up to 1,000, and notes in which functions it waits' : 'needs a page with a token, since it wakes tasks: Inspect::token or BLITZ_INSPECT_TOKEN=random';
+    if (!probed) return panel('Where tasks wait', note, button);
+    if (probed.problem) return panel('Where tasks wait', note, button, el('p', { class: 'empty' }, probed.problem));
+    const known = new Map([...(probed.tasks || []), ...(probed.oldest || [])].map((task) => [task.id, task]));
+    const groups = new Map();
+    for (const { id, stacks } of probed.stacks || []) {
+      const key = JSON.stringify(stacks);
+      if (!groups.has(key)) groups.set(key, { stacks, ids: [] });
+      groups.get(key).ids.push(id);
+    }
+    const line = (frame) => el('li', null, el('span', { class: 'mono' }, frame.fn), frame.at ? el('span', { class: 'muted mono' }, ' ' + frame.at) : null);
+    const counts = probed.probed || {};
+    return panel('Where tasks wait', counts.polled + ' of ' + plural(counts.woken, 'task') + ' were polled in time', button,
+      groups.size ? [...groups.values()].map(({ stacks, ids }) => el('div', { class: 'stack' },
+        el('p', null, node(known.get(ids[0]) || ids[0]), ids.length > 1 ? ' and ' + plural(ids.length - 1, 'other') : null),
+        stacks.map((stack) => el('ol', { class: 'frames' }, stack.map(line))))) : el('p', { class: 'empty' }, 'No task has shown where it waits.'));
+  },
   update() { if (!this.loading && live.link === 'live' && Date.now() - (this.at || 0) > 2900) this.load(); },
   async load() {
     this.loading = true;
@@ -567,18 +596,22 @@ const explain = {
     const known = new Map();
     for (const task of [...(data.tasks || []), ...(data.oldest || [])]) known.set(task.id, task);
     const node = (id) => { const task = typeof id === 'object' && id ? id : known.get(id); return el('span', { class: 'node' }, task ? [...taskName(task), task.site ? el('span', { class: 'muted' }, ' ' + task.site) : null] : String(id)); };
+    const chain = (cycle) => el('div', { class: 'chain' },
+      cycle.flatMap((id, i) => [i ? el('span', { class: 'edge' }, 'waits for →') : null, node(id)]), el('span', { class: 'edge' }, 'waits for the first'));
+    const possible = data.possible || [];
     const cycles = data.cycles || [], never = data.never || [], behind = data.behind || [], oldest = data.oldest || [];
     const lines = Array.isArray(data.verdict) ? data.verdict : String(data.verdict || 'No task waits for another in a circle, and each can be woken.').split('\n').filter(Boolean);
     root.replaceChildren(
-      verdict(cycles.length || never.length ? 'bad' : 'good', ...lines),
-      ...(cycles.length ? [panel('Deadlocks', 'each waits for the next, and the last for the first', null, cycles.map((cycle) => el('div', { class: 'chain' },
-        cycle.flatMap((id, i) => [i ? el('span', { class: 'edge' }, 'waits for →') : null, node(id)]), el('span', { class: 'edge' }, 'waits for the first'))))] : []),
+      verdict(cycles.length || possible.length || never.length ? 'bad' : 'good', ...lines),
+      ...(cycles.length ? [panel('Deadlocks', 'each waits for the next, and the last for the first', null, cycles.map(chain))] : []),
+      ...(possible.length ? [panel('Possible deadlocks', 'the same, but a waker of some task was not found: an abort handle, or something that can still wake it', null, possible.map(chain))] : []),
       ...(never.length ? [panel('Never wakes', 'nothing is left that could wake them', null, el('ul', { class: 'list' }, never.map((id) => el('li', null, node(id)))))] : []),
       ...(behind.length ? [panel('Waits in vain', 'they wait for nothing but tasks above', null, el('ul', { class: 'list' }, behind.map((id) => el('li', null, node(id)))))] : []),
       panel('Longest waits', '', null, oldest.length === 0 ? el('p', { class: 'empty' }, 'No task waits.') : el('div', { class: 'scroll' }, el('table', null,
         el('thead', null, el('tr', null, el('th', null, 'task'), el('th', { class: 'narrow' }, 'spawned at'), el('th', null, 'waits for'), el('th', { class: 'n' }, 'since'))),
         el('tbody', null, oldest.map((task) => el('tr', null, el('td', { class: 'wide', title: task.type || '' }, taskName(task)), el('td', { class: 'mono nowrap narrow' }, task.site || ''),
-          el('td', null, (task.waits || []).map((edge) => edge.detail || edge.kind).join(', ') || 'unknown'), el('td', { class: 'n' }, time(num(task.idle_ms) * 1e6)))))))));
+          el('td', null, (task.waits || []).map((edge) => edge.detail || edge.kind).join(', ') || 'unknown'), el('td', { class: 'n' }, time(num(task.idle_ms) * 1e6)))))))),
+      this.places(node));
   },
 };
 

@@ -75,7 +75,8 @@ impl Buffer {
         result
     }
 
-    /// As [`read`](Buffer::read), by io_uring. The error is the request that the ring did not take.
+    /// As [`read`](Buffer::read), by io_uring. If the ring does not take the request, the error
+    /// contains the buffer.
     ///
     /// The system does not move the position of the file if the thread that began the read ends
     /// half-way. So the read names its offset, and the position is moved here.
@@ -115,8 +116,8 @@ impl Buffer {
         Ok((self, result))
     }
 
-    /// As [`write`](Buffer::write), by io_uring. The error is what the ring did not take or finish,
-    /// which is still to be written.
+    /// As [`write`](Buffer::write), by io_uring. The error contains the bytes that the ring did not
+    /// write.
     ///
     /// Moves the position of the file before the bytes are written (see
     /// [`read_by`](Buffer::read_by) for the reason), and back over bytes that could not be written.
@@ -168,15 +169,15 @@ impl Buffer {
 
 /// Moves the position of `file` over the next `len` bytes; returns where they begin.
 ///
-/// Returns none, and does not move it, if the system is to choose the place: at the end of a file
-/// that is appended to, or in a file without a position.
+/// Returns `None`, and does not move the position, if the system chooses the place: at the end of a
+/// file that is appended to, or in a file without a position.
 fn pass_over(mut file: &File, len: usize) -> Option<u64> {
     let appends = fcntl_getfl(file).is_ok_and(|flags| flags.contains(OFlags::APPEND));
     if appends {
         return None;
     }
     let end = file.seek(SeekFrom::Current(len as i64)).ok()?;
-    // Some devices answer zero, wherever a seek would lead.
+    // Some devices return zero for every seek.
     end.checked_sub(len as u64)
 }
 
@@ -195,7 +196,7 @@ mod tests {
     use std::io::IoSlice;
 
     #[test]
-    fn what_was_taken_is_given_bit_by_bit() {
+    fn buffered_bytes_come_out_piece_by_piece() {
         let mut buffer = Buffer::default();
         let slices = [IoSlice::new(b"abc"), IoSlice::new(b""), IoSlice::new(b"defg")];
         assert_eq!(buffer.take(&slices, 5), 5);

@@ -29,7 +29,7 @@ use std::task::{Context, Poll};
 /// When the runtime ends it waits for a write in flight. With io_uring it cancels a read, which
 /// then returns an error. Without io_uring a thread reads, and the runtime waits for it: for ever
 /// if nothing comes, for example from a FIFO. Use [`AsyncFd`](crate::io::unix::AsyncFd) for such
-/// files, or `Runtime::shutdown_within`, which returns what has not ended.
+/// files, or `Runtime::shutdown_within`, which reports unfinished work.
 ///
 /// ```
 /// # fn main() -> std::io::Result<()> { blitz::block_on(async {
@@ -49,7 +49,7 @@ use std::task::{Context, Poll};
 #[derive(Debug)]
 pub struct File {
     file: Arc<StdFile>,
-    /// Locked by methods that share the file; those that have it for themselves go past the lock.
+    /// Methods with `&self` take the lock; methods with `&mut self` bypass it.
     stage: Mutex<Stage>,
 }
 
@@ -86,7 +86,7 @@ impl File {
         stage.idle().await;
         let ahead = stage.discard();
         let Ok(file) = Arc::try_unwrap(self.file) else {
-            unreachable!("what is in flight holds the file, and nothing is");
+            unreachable!("only an operation in flight holds the file, and there is none");
         };
         // This seek is in memory only, so it does not block. A file that cannot seek, such as a
         // pipe, stays where it is.
@@ -192,8 +192,9 @@ impl File {
 
     /// Duplicates the open file. Both share one position: a read of one moves both.
     ///
-    /// From now on threads read and write both, as without io_uring, unless the file has no
-    /// position, such as a FIFO. Open the file twice to use io_uring for both.
+    /// From now on blocking threads read and write both, even in a runtime with io_uring. That does
+    /// not apply to files without a position, such as FIFOs. Open the file twice to use io_uring
+    /// for both.
     ///
     /// # Errors
     /// If the system reports an error.

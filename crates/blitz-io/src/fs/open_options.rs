@@ -29,7 +29,7 @@ pub struct OpenOptions {
 
 impl OpenOptions {
     /// Creates options that allow neither reads nor writes yet.
-    #[allow(clippy::new_without_default, reason = "the standard library has none, either")]
+    #[allow(clippy::new_without_default, reason = "std's options are not `Default`, either")]
     #[must_use]
     pub fn new() -> OpenOptions {
         OpenOptions { std: StdOptions::new() }
@@ -71,7 +71,7 @@ impl OpenOptions {
         self
     }
 
-    /// Sets the permission bits of a new file, before the process's mask; `0o666` by default.
+    /// Sets the permission bits of a new file, from which the umask is removed; `0o666` by default.
     pub fn mode(&mut self, mode: u32) -> &mut OpenOptions {
         self.std.mode(mode);
         self
@@ -107,7 +107,7 @@ impl File {
     /// ```
     ///
     /// # Errors
-    /// If there is none, or if the system reports another error.
+    /// If there is no such file, or if the system reports another error.
     pub async fn open(path: impl AsRef<Path>) -> io::Result<File> {
         OpenOptions::new().read(true).open(path).await
     }
@@ -135,12 +135,12 @@ impl File {
     /// Creates a file at `path` and opens it for reading and writing.
     ///
     /// # Errors
-    /// If there is something already, or if the system reports another error.
+    /// If something exists at `path`, or if the system reports another error.
     pub async fn create_new(path: impl AsRef<Path>) -> io::Result<File> {
         OpenOptions::new().read(true).write(true).create_new(true).open(path).await
     }
 
-    /// Returns options, to open a file in other ways.
+    /// Returns options to open a file in other ways.
     pub fn options() -> OpenOptions {
         OpenOptions::new()
     }

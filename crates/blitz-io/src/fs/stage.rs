@@ -1,4 +1,4 @@
-//! Tracks which has a file at this moment: its task, or the one operation in flight.
+//! Tracks whether a file belongs to its task or to the one operation in flight.
 //!
 //! ```text
 //!             read, write, seek, ask
@@ -32,10 +32,10 @@ pub(super) struct Stage {
     state: State,
     /// The error of a write that was reported to its task as successful.
     write_error: Option<io::Error>,
-    /// Where the last seek led.
+    /// The position after the last seek.
     position: u64,
-    /// A clone of the file has the same position. Threads read and write it then: the system locks
-    /// the position for them, and not for io_uring.
+    /// A clone of the file has the same position. Then threads read and write it, because the
+    /// system locks the position for threads but not for io_uring.
     pub(super) shares_position: bool,
     /// Bytes that one operation moves at most.
     pub(super) max: usize,
@@ -123,7 +123,7 @@ impl Stage {
         Poll::Ready(self.write_error.take().map_or(Ok(()), Err))
     }
 
-    /// Begins to seek; only after [`poll_idle`](Stage::poll_idle) or
+    /// Begins to seek. Call it only after [`poll_idle`](Stage::poll_idle) or
     /// [`poll_sought`](Stage::poll_sought).
     ///
     /// # Errors
@@ -141,7 +141,7 @@ impl Stage {
         Ok(())
     }
 
-    /// Where the last seek led, once it is over.
+    /// Ready with the new position when the seek is over.
     pub(super) fn poll_sought(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<u64>> {
         match ready!(self.poll_idle(cx)) {
             Some(Outcome::Sought(result)) => Poll::Ready(result),
@@ -199,7 +199,7 @@ impl Stage {
         self.state = State::Idle(buffer);
         match outcome {
             Outcome::Written(result) => {
-                // The first is the cause of the others.
+                // The first error is the cause of the others.
                 self.write_error = self.write_error.take().or(result.err());
                 return Poll::Ready(None);
             }
@@ -231,11 +231,11 @@ impl Stage {
         });
     }
 
-    /// Writes what is in the buffer, `ahead` bytes back.
+    /// Writes the bytes in the buffer, `ahead` bytes before the system's position.
     fn begin_write(&mut self, file: &Arc<File>, ahead: usize) {
         let Some(uring) = self.uring() else {
             return self.begin(file, move |file, buffer| {
-                // Bytes that cannot be written must not be found by the next read.
+                // The next read must not return bytes that could not be written.
                 let sought = step_back(file, ahead).inspect_err(|_| buffer.clear());
                 Outcome::Written(sought.and_then(|()| buffer.write(file)))
             });
@@ -255,7 +255,8 @@ impl Stage {
                 }
             }
         });
-        // The write was promised: it goes on even if the file is not used any more, or is dropped.
+        // The write was reported as done, so it goes on even if the file is not used any more, or
+        // is dropped.
         if self.poll_idle(&mut Context::from_waker(Waker::noop())).is_pending() {
             let state = std::mem::replace(&mut self.state, State::Idle(Buffer::default()));
             if let State::Busy(pending) = state {
@@ -271,7 +272,7 @@ impl Stage {
         }
     }
 
-    /// Puts `operation`, which the system does by itself, in flight; nothing else is.
+    /// Begins `operation`, which the system runs by itself. No other operation is in flight.
     fn begin_here<F>(&mut self, file: &Arc<File>, operation: impl FnOnce(Arc<File>, Buffer) -> F)
     where
         F: Future<Output = (Buffer, Outcome)> + Send + 'static,
@@ -280,7 +281,7 @@ impl Stage {
         self.state = State::Busy(Pending::Here(Box::pin(operation(file.clone(), buffer))));
     }
 
-    /// Puts `operation` in flight; nothing else is.
+    /// Begins `operation`. No other operation is in flight.
     fn begin(
         &mut self,
         file: &Arc<File>,
@@ -303,7 +304,7 @@ fn begin(
     })
 }
 
-/// Does on a thread what the system did not take.
+/// Runs an operation that the ring did not take, on a thread where it may block.
 async fn elsewhere(
     file: Arc<File>,
     buffer: Buffer,
@@ -321,5 +322,5 @@ fn panicked() -> io::Error {
 
 #[cold]
 fn out_of_range() -> io::Error {
-    io::Error::new(io::ErrorKind::InvalidInput, "this offset leads out of every file")
+    io::Error::new(io::ErrorKind::InvalidInput, "this offset is outside of the range of files")
 }

@@ -1,4 +1,4 @@
-//! Converts what users write to socket addresses.
+//! Converts names, strings and tuples to socket addresses.
 
 #![forbid(unsafe_code)]
 
@@ -11,7 +11,7 @@ use std::vec;
 
 /// Stands for one or several socket addresses.
 ///
-/// That is an address, a slice of addresses, or a name and a port. A name is looked up on a thread
+/// It is an address, a slice of addresses, or a name and a port. A name is looked up on a thread
 /// that may block.
 ///
 /// Implemented for the same types as [`std::net::ToSocketAddrs`], and for no others.
@@ -92,16 +92,16 @@ where
             Err(error) => last = Some(error),
         }
     }
-    let none = || io::Error::new(io::ErrorKind::InvalidInput, "the name stands for no address");
+    let none = || io::Error::new(io::ErrorKind::InvalidInput, "the name has no address");
     Err(last.unwrap_or_else(none))
 }
 
 mod sealed {
     use std::net::SocketAddr;
 
-    /// The promise of [`ToSocketAddrs`](super::ToSocketAddrs); not for implementations elsewhere.
+    /// Seals [`ToSocketAddrs`](super::ToSocketAddrs): other crates cannot implement it.
     pub trait Addresses {
-        /// What is known without waiting.
+        /// Returns the addresses, or the name to look up, without waiting.
         #[doc(hidden)]
         fn look_up(&self) -> LookUp;
     }
@@ -109,9 +109,9 @@ mod sealed {
     /// Addresses, or the name to look up.
     #[derive(Debug)]
     pub enum LookUp {
-        /// They are these.
+        /// Addresses that need no look-up.
         Known(Vec<SocketAddr>),
-        /// A name, with a port unless that is a part of it.
+        /// A name and a port; `None` if the name contains the port.
         Ask(String, Option<u16>),
     }
 }

@@ -50,9 +50,7 @@ waits!(
 /// The address that the next packet of `socket` comes from.
 fn sender(socket: &mio::net::UdpSocket) -> io::Result<SocketAddr> {
     let sender = SockRef::from(socket).peek_sender()?;
-    sender
-        .as_socket()
-        .ok_or_else(|| io::Error::other("a packet without an address of the internet"))
+    sender.as_socket().ok_or_else(|| io::Error::other("the packet has no internet address"))
 }
 
 datagram!(
@@ -85,7 +83,7 @@ impl UdpSocket {
         first_that_works(addr, |address| async move { self.io.get().connect(address) }).await
     }
 
-    /// Sends a packet to the first address that `target` stands for.
+    /// Sends a packet to the first address of `target`.
     ///
     /// ```
     /// # fn main() -> std::io::Result<()> { blitz::block_on(async {
@@ -98,7 +96,7 @@ impl UdpSocket {
     /// # Errors
     /// If the system reports an error, or if the runtime has ended.
     pub async fn send_to<A: ToSocketAddrs>(&self, buf: &[u8], target: A) -> io::Result<usize> {
-        let none = || io::Error::new(io::ErrorKind::InvalidInput, "the name stands for no address");
+        let none = || io::Error::new(io::ErrorKind::InvalidInput, "the name has no address");
         let target = resolve(&target).await?.next().ok_or_else(none)?;
         self.io.io(Interest::WRITABLE, |socket| socket.send_to(buf, target)).await
     }
@@ -112,7 +110,7 @@ impl UdpSocket {
         self.io.try_io(Interest::WRITABLE, |socket| socket.send_to(buf, target))
     }
 
-    /// As [`send_to`](UdpSocket::send_to), as a poll function. Only the newest task that polls is
+    /// As [`send_to`](UdpSocket::send_to), as a poll function. Only the task that polled last is
     /// woken.
     ///
     /// # Errors
@@ -126,7 +124,7 @@ impl UdpSocket {
         self.io.poll_io(cx, Interest::WRITABLE, |socket| socket.send_to(buf, target))
     }
 
-    /// As [`recv`](UdpSocket::recv), into a buffer that grows, as far as it has room.
+    /// As [`recv`](UdpSocket::recv), into a buffer that grows, up to its free capacity.
     ///
     /// ```
     /// # fn main() -> std::io::Result<()> { blitz::block_on(async {
@@ -145,7 +143,7 @@ impl UdpSocket {
         self.io.io(Interest::READABLE, |socket| transfer::receive_buf(socket, buf)).await
     }
 
-    /// As [`recv`](UdpSocket::recv), and leaves the packet there.
+    /// As [`recv`](UdpSocket::recv), and leaves the packet in the queue.
     ///
     /// # Errors
     /// As [`recv`](UdpSocket::recv).
@@ -153,7 +151,7 @@ impl UdpSocket {
         self.io.io(Interest::READABLE, |socket| socket.peek(buf)).await
     }
 
-    /// As [`recv_from`](UdpSocket::recv_from), and leaves the packet there.
+    /// As [`recv_from`](UdpSocket::recv_from), and leaves the packet in the queue.
     ///
     /// # Errors
     /// As [`recv_from`](UdpSocket::recv_from).
@@ -161,7 +159,7 @@ impl UdpSocket {
         self.io.io(Interest::READABLE, |socket| socket.peek_from(buf)).await
     }
 
-    /// Returns where the next packet comes from, and leaves it there.
+    /// Returns the sender of the next packet, and leaves the packet in the queue.
     ///
     /// ```
     /// # fn main() -> std::io::Result<()> { blitz::block_on(async {
@@ -187,8 +185,8 @@ impl UdpSocket {
         self.io.try_io(Interest::READABLE, sender)
     }
 
-    /// As [`peek_sender`](UdpSocket::peek_sender), as a poll function. Only the newest task that
-    /// polls is woken.
+    /// As [`peek_sender`](UdpSocket::peek_sender), as a poll function. Only the task that polled
+    /// last is woken.
     ///
     /// # Errors
     /// As [`peek_sender`](UdpSocket::peek_sender).
@@ -215,12 +213,12 @@ impl UdpSocket {
     /// Returns the interface that the socket is bound to (`SO_BINDTODEVICE`).
     ///
     /// # Errors
-    /// If the system does not say; only Linux does.
+    /// If the system has no such option; only Linux has it.
     pub fn device(&self) -> io::Result<Option<Vec<u8>>> {
         options::device(self)
     }
 
-    /// Binds the socket to an interface: packets come and go through it only. `None` undoes it.
+    /// Binds the socket to an interface: packets come and go only through it. `None` unbinds it.
     ///
     /// ```
     /// # fn main() -> std::io::Result<()> { blitz::block_on(async {
@@ -230,7 +228,7 @@ impl UdpSocket {
     /// ```
     ///
     /// # Errors
-    /// If there is no such interface, or if the system refuses; systems other than Linux do.
+    /// If there is no such interface, or if the system refuses; only Linux has this option.
     pub fn bind_device(&self, interface: Option<&[u8]>) -> io::Result<()> {
         options::bind_device(self, interface)
     }
@@ -251,7 +249,8 @@ impl UdpSocket {
         self.io.get().set_broadcast(on)
     }
 
-    /// Whether this machine gets the packets that it sends to groups, too (`IP_MULTICAST_LOOP`).
+    /// Returns whether this machine also gets the packets that it sends to groups
+    /// (`IP_MULTICAST_LOOP`).
     ///
     /// # Errors
     /// If the system reports an error.
@@ -267,7 +266,7 @@ impl UdpSocket {
         self.io.get().set_multicast_loop_v4(on)
     }
 
-    /// How many hops a packet to a group may take (`IP_MULTICAST_TTL`).
+    /// Returns how many hops a packet to a group may take (`IP_MULTICAST_TTL`).
     ///
     /// # Errors
     /// If the system reports an error.
@@ -283,7 +282,8 @@ impl UdpSocket {
         self.io.get().set_multicast_ttl_v4(ttl)
     }
 
-    /// Whether this machine gets the packets that it sends to groups, too (`IPV6_MULTICAST_LOOP`).
+    /// Returns whether this machine also gets the packets that it sends to groups
+    /// (`IPV6_MULTICAST_LOOP`).
     ///
     /// # Errors
     /// If the system reports an error.
@@ -331,7 +331,7 @@ impl UdpSocket {
         self.io.get().leave_multicast_v6(group, interface)
     }
 
-    /// How many hops a packet may take (`IP_TTL`).
+    /// Returns how many hops a packet may take (`IP_TTL`).
     ///
     /// # Errors
     /// If the system reports an error.

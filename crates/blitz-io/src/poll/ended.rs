@@ -4,10 +4,10 @@
 
 use std::io;
 
-/// The error of an operation that would wait for an event which no driver brings any more.
+/// The error of an operation that would wait for an event that no driver reports any more.
 #[cold]
 pub(crate) fn ended() -> io::Error {
     io::Error::other(
-        "the runtime that this waits with has ended: keep it as long as its sockets, children and signals are used",
+        "the runtime of this operation has ended: keep it as long as its sockets, children and signals are used",
     )
 }

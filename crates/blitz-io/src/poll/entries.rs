@@ -16,7 +16,7 @@ use std::task::Waker;
 #[derive(Debug, Default)]
 pub(super) struct Entries {
     table: Slab<Entry>,
-    /// How many there ever were, which numbers the next one.
+    /// How many descriptors were ever registered: the number of the next one.
     numbers: usize,
     ended: bool,
 }
@@ -51,8 +51,8 @@ impl Entries {
         self.find(token)?;
         let removed = self.table.try_remove(token & PLACE).map(|entry| entry.readiness);
         let (len, room) = (self.table.len(), self.table.capacity());
-        // Shrinks once on the way down and once at its end, so that it costs little beside the
-        // removals.
+        // Shrinks when an eighth of the table is left, and when it is empty. So shrinking costs
+        // little compared with the removals.
         if room > CHAIN_KEEPS && (len == room / 8 || len == 0) {
             self.table.shrink_to_fit();
         }
@@ -65,8 +65,8 @@ impl Entries {
         Some(&entry.readiness)
     }
 
-    /// Adds the descriptors in [`LIST_PART`] places of the table from `place` on, with their
-    /// tokens. Returns where to go on, unless that was the end.
+    /// Adds the descriptors in [`LIST_PART`] places of the table to `listed`, from `place` on, with
+    /// their tokens. Returns the place to continue from, or `None` at the end.
     pub(super) fn list(
         &self,
         place: usize,
@@ -86,7 +86,7 @@ impl Entries {
         self.table.iter().map(|(_, entry)| entry.readiness.waiting()).sum()
     }
 
-    /// Ends the table: notes the wakers of all that wait, and takes no more descriptors.
+    /// Ends the table: notes the wakers of all waiting tasks, and takes no more descriptors.
     pub(super) fn end(&mut self, batch: &mut VecDeque<Waker>) {
         self.ended = true;
         for (_, entry) in &self.table {
@@ -104,7 +104,7 @@ mod tests {
     use std::task::{Context, Waker};
 
     #[test]
-    fn a_token_of_the_past_finds_nobody_at_its_place() {
+    fn an_old_token_does_not_find_the_next_descriptor_at_its_place() {
         let mut entries = Entries::default();
         let old = entries.insert(Arc::default()).unwrap();
         assert!(entries.remove(old).is_some() && entries.len() == 0);
@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn the_end_tells_those_who_wait_and_those_who_come() {
+    fn the_end_notifies_waiting_tasks_and_refuses_new_ones() {
         let mut entries = Entries::default();
         let readiness = Arc::new(Readiness::new());
         entries.insert(readiness.clone()).unwrap();

@@ -9,26 +9,35 @@ use blitz_core::task::consume_budget;
 use blitz_parts::readiness::{Evidence, Interest, Place, Readiness, Sight};
 use mio::event::Source;
 use std::future::Future;
-use std::io;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
+use std::{fmt, io};
 
-/// A descriptor that the reactor of some pool watches for as long as it is here.
-#[derive(Debug)]
+/// A descriptor that the reactor of a pool watches as long as this value lives.
 pub(crate) struct Registration<E: Source> {
     reactor: Arc<Reactor>,
     readiness: Arc<Readiness>,
     token: usize,
-    /// None once it was taken out.
+    /// `None` once `take` has taken it out.
     source: Option<E>,
 }
 
+/// Writes the source alone: programs log their sockets, and the reactor is shared by all of them.
+impl<E: Source + fmt::Debug> fmt::Debug for Registration<E> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.source {
+            Some(source) => source.fmt(f),
+            None => f.write_str("taken"),
+        }
+    }
+}
+
 impl<E: Source> Registration<E> {
-    /// Lets `reactor` watch `source` for `interest`.
+    /// Makes `reactor` watch `source` for `interest`.
     ///
     /// # Errors
-    /// If the system refuses, or if the pool has ended: why, and the source.
+    /// If the system refuses, or if the pool has ended. The source comes back with the error.
     pub(crate) fn new(
         reactor: Arc<Reactor>,
         mut source: E,
@@ -42,27 +51,27 @@ impl<E: Source> Registration<E> {
         }
     }
 
-    /// What is watched.
+    /// Returns the watched source.
     #[inline]
     pub(crate) fn get(&self) -> &E {
         match &self.source {
             Some(source) => source,
-            None => unreachable!("the source is taken out at the end only"),
+            None => unreachable!("only `take` takes the source out"),
         }
     }
 
-    /// What is watched. Its descriptor must stay the same.
+    /// Returns the watched source. Its descriptor must stay the same.
     pub(crate) fn get_mut(&mut self) -> &mut E {
         match &mut self.source {
             Some(source) => source,
-            None => unreachable!("the source is taken out at the end only"),
+            None => unreachable!("only `take` takes the source out"),
         }
     }
 
     /// Stops watching. Returns the source, and whether the system could deregister it.
     pub(crate) fn take(mut self) -> (E, io::Result<()>) {
         let Some(mut source) = self.source.take() else {
-            unreachable!("the source is taken out at the end only");
+            unreachable!("only `take` takes the source out");
         };
         let result = self.reactor.deregister(&mut source, self.token);
         (source, result)
@@ -77,13 +86,13 @@ impl<E: Source> Registration<E> {
         result.map(|()| source)
     }
 
-    /// Notes that the attempt which had this `sight` has shown readiness to be over.
+    /// Clears the readiness in `sight`, because an attempt has shown that it is over.
     pub(crate) fn clear(&self, sight: Sight, evidence: Evidence) {
         self.readiness.clear(sight, evidence);
     }
 
-    /// Returns what is ready; if nothing is, the task is woken once something is. Only the newest
-    /// task of each direction is woken.
+    /// Returns what is ready. If nothing is ready, the task is woken later. Only the task that
+    /// polled last in each direction is woken.
     pub(crate) fn poll_ready(
         &self,
         cx: &mut Context<'_>,
@@ -100,7 +109,7 @@ impl<E: Source> Registration<E> {
         Waiting { readiness: &self.readiness, interest, place: None }
     }
 
-    /// Calls `attempt` until it does not return that it would block.
+    /// Calls `attempt` when `interest` is ready, until it returns something else than `WouldBlock`.
     pub(crate) fn poll_io<R>(
         &self,
         cx: &mut Context<'_>,
@@ -129,8 +138,8 @@ impl<E: Source> Registration<E> {
         })
     }
 
-    /// As [`poll_io`](Registration::poll_io), with what was ready before the attempt: an event that
-    /// comes during the attempt must not be cleared with it.
+    /// As [`poll_io`](Registration::poll_io), and passes the readiness before the attempt on: an
+    /// event that comes during the attempt must not be cleared.
     ///
     /// It makes an attempt in three cases: something is ready; no event has come yet and this is
     /// the first try; or the runtime has ended, since operations that need not wait still work
@@ -195,7 +204,7 @@ impl<E: Source> Registration<E> {
         }
     }
 
-    /// Calls `attempt`, unless it is known to block.
+    /// Calls `attempt`, unless it is known that it would block.
     pub(crate) fn try_io<R>(
         &self,
         interest: Interest,
@@ -217,7 +226,7 @@ impl<E: Source> Registration<E> {
         self.note(sight, result)
     }
 
-    /// Returns what is ready, if anything is known to be.
+    /// Returns the known readiness, if there is any.
     ///
     /// # Errors
     /// [`WouldBlock`](io::ErrorKind::WouldBlock) if it is known that an attempt would block.
@@ -228,7 +237,7 @@ impl<E: Source> Registration<E> {
         }
     }
 
-    /// Passes the result of an attempt on; if it would have blocked, clears what `sight` saw.
+    /// Returns the result of an attempt. If it would have blocked, clears the readiness in `sight`.
     fn note<R>(&self, sight: Option<Sight>, result: io::Result<R>) -> io::Result<R> {
         if let Some(sight) = sight.filter(|_| would_block(&result)) {
             self.clear(sight, Evidence::WouldBlock);
@@ -251,7 +260,7 @@ fn would_block<R>(result: &io::Result<R>) -> bool {
     matches!(result, Err(error) if error.kind() == io::ErrorKind::WouldBlock)
 }
 
-/// A task that waits for a descriptor, in the list of those that do.
+/// A task in the list of tasks that wait for a descriptor.
 #[derive(Debug)]
 #[must_use = "futures do nothing unless awaited"]
 pub(crate) struct Waiting<'a> {

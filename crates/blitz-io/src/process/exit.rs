@@ -1,4 +1,4 @@
-//! How the end of a child is noticed.
+//! Notices the end of a child.
 
 #![forbid(unsafe_code)]
 
@@ -16,8 +16,8 @@ use std::process::{Child, ExitStatus};
 pub(super) enum Exit {
     /// A descriptor of its own.
     Descriptor(AsyncFd<OwnedFd>),
-    /// The signal that comes for every child. Listened to before the first look, so that no end is
-    /// missed.
+    /// The signal that the system sends for every child. The listener starts before the first
+    /// check, so that no end is missed.
     Signal(Signal),
 }
 
@@ -95,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn ends_are_noticed_by_what_the_system_has() {
+    fn ends_are_noticed_by_the_best_means_of_the_system() {
         children_end(|child| Exit::of(child).unwrap());
     }
 

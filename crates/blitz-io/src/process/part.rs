@@ -1,4 +1,4 @@
-//! Futures that are waited for together.
+//! Awaits several futures together.
 
 #![forbid(unsafe_code)]
 
@@ -22,7 +22,7 @@ impl<F: Future> Part<F> {
         Part { future, result: None }
     }
 
-    /// Polls it unless it is ready.
+    /// Polls the future, unless it has a result. Returns whether it is still pending.
     pub(super) fn is_pending(self: Pin<&mut Self>, cx: &mut Context<'_>) -> bool {
         let Projected { future, result } = self.project();
         if result.is_none() {
@@ -34,11 +34,11 @@ impl<F: Future> Part<F> {
         false
     }
 
-    /// Its result, once.
+    /// Takes the result of a future that is no longer pending. Call it once.
     pub(super) fn take(self: Pin<&mut Self>) -> F::Output {
         match self.project().result.take() {
             Some(result) => result,
-            None => unreachable!("it was waited for"),
+            None => unreachable!("the future is ready, and its result is taken once"),
         }
     }
 }

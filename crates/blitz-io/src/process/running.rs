@@ -11,9 +11,9 @@ use std::process::{Child, ExitStatus};
 /// A child that has to be waited for, even if this is dropped.
 #[derive(Debug)]
 pub(super) struct Running {
-    /// None at the end only.
+    /// `None` only after the drop has taken it out.
     child: Option<Child>,
-    /// None if it could not be created.
+    /// `None` if the child could not be watched.
     exit: Option<Exit>,
     /// The pool that waits for the child if this is dropped before its end.
     home: Handle,
@@ -37,7 +37,7 @@ impl Running {
     pub(super) fn child(&mut self) -> &mut Child {
         match &mut self.child {
             Some(child) => child,
-            None => unreachable!("the child is taken out at the end only"),
+            None => unreachable!("only the drop takes the child out"),
         }
     }
 
@@ -46,11 +46,11 @@ impl Running {
         self.child.as_ref().map(Child::id)
     }
 
-    /// Waits until it has ended. Dropping the future loses nothing.
+    /// Waits until the child has ended. If the future is dropped, the status is not lost.
     pub(super) async fn wait(&mut self) -> io::Result<ExitStatus> {
         match (&mut self.child, &mut self.exit) {
             (Some(child), Some(exit)) => exit.wait(child).await,
-            _ => unreachable!("they are taken out at the end only"),
+            _ => unreachable!("only the drop takes the child and its exit out"),
         }
     }
 }

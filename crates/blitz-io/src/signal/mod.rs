@@ -47,6 +47,6 @@ pub mod unix {
 pub async fn ctrl_c() -> io::Result<()> {
     match unix::signal(unix::SignalKind::interrupt())?.recv().await {
         Some(()) => Ok(()),
-        None => Err(io::Error::other("the runtime that this waits with has ended")),
+        None => Err(io::Error::other("the runtime in which `ctrl_c` waits has ended")),
     }
 }

@@ -8,14 +8,15 @@ use crate::timers::Timers;
 
 /// Pauses the clock of the current runtime.
 ///
-/// From now on time passes only by [`advance`], or when the runtime is idle: all workers have
-/// nothing to do, no closure of `spawn_blocking` runs, and no file is read or written. Then the
+/// From now on time passes only by [`advance`], or when the runtime is idle: no worker has anything
+/// to do, no closure of `spawn_blocking` runs, and no file is read or written. Then the
 /// clock jumps to the end of the next sleep. It does nothing if the clock is paused already.
 ///
-/// Code outside of the runtime's workers does not hold the clock, for example a future in
-/// `block_on` on another thread. A runtime built with `Builder::start_paused` makes the thread that
-/// builds it a worker, so a `block_on` there holds the clock. While the runtime ends, time passes
-/// for all that still waits.
+/// Code outside the runtime's workers does not hold the clock, for example a future in
+/// `block_on` on another thread, a child process, or a peer of a socket in another process. If
+/// nothing else runs, a `timeout` around such a wait elapses at once. A runtime built with
+/// `Builder::start_paused` makes the thread that builds it a worker, so a `block_on` there holds
+/// the clock. While the runtime ends, time passes for all tasks that still wait.
 ///
 /// ```
 /// # let runtime = blitz::Runtime::builder().start_paused(true).build().unwrap();
@@ -30,7 +31,7 @@ use crate::timers::Timers;
 /// ```
 ///
 /// # Panics
-/// If the runtime has ended, or cannot have timers because the system refuses what they need.
+/// If the runtime has ended, or if the system refuses a resource that timers need.
 #[track_caller]
 pub fn pause() {
     with_timers(|timers| {
@@ -85,7 +86,7 @@ pub async fn advance(duration: Duration) {
     with_timers(|timers| {
         assert!(
             timers.clock().advance(duration),
-            "only a clock that `pause` has stopped can be moved"
+            "only a paused clock can be advanced: call time::pause first, or use start_paused = true"
         );
         timers.clock_has_changed();
     });

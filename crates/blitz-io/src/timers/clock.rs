@@ -20,9 +20,9 @@ pub(crate) type Nanos = u64;
 
 const TICK_NANOS: u64 = TICK.as_nanos() as u64;
 
-/// Where moments are counted from, for all clocks, so that a moment has one tick in all wheels. It
-/// lies before the start of this process, as far as the system's clock reaches, so that moments in
-/// the past differ, too.
+/// The moment from which all clocks count, so that a moment has the same tick in all wheels. It
+/// lies a day before its first use, if the system's clock reaches back that far. So moments of the
+/// last day can be told apart, too.
 #[inline]
 fn epoch() -> StdInstant {
     const DAY: Duration = Duration::from_secs(86_400);
@@ -33,8 +33,7 @@ fn epoch() -> StdInstant {
     })
 }
 
-/// The moment that is `nanos` after the epoch; none if that is later than the system's clock can
-/// tell.
+/// The moment that is `nanos` after the epoch; `None` if the system's clock cannot represent it.
 pub(crate) fn moment_at(nanos: Nanos) -> Option<StdInstant> {
     epoch().checked_add(Duration::from_nanos(nanos))
 }
@@ -98,7 +97,7 @@ pub(crate) struct Clock {
 }
 
 impl Clock {
-    /// A clock that runs, or one that stands since a moment.
+    /// Creates a clock that runs, or a clock that is paused at the given moment.
     pub(crate) fn new(paused_since: Option<StdInstant>) -> Clock {
         epoch();
         let stands = paused_since.map_or(RUNS, standing_at);
@@ -126,7 +125,7 @@ impl Clock {
     pub(crate) fn stop(&self) {
         note_stopped_clock();
         let stands = start_of(tick_after(self.now()));
-        // It stands already, if this fails.
+        // If this fails, the clock is paused already.
         let _ = self.stands.compare_exchange(RUNS, stands, AcqRel, Relaxed);
     }
 
@@ -171,7 +170,7 @@ mod tests {
     use std::time::{Duration, Instant};
 
     #[test]
-    fn ticks_are_rounded_so_that_nobody_is_early() {
+    fn ticks_are_rounded_so_that_no_timer_is_early() {
         let at = start_of(10);
         assert_eq!((tick_before(at), tick_after(at)), (10, 10));
         assert_eq!((tick_before(at + 1), tick_after(at + 1)), (10, 11));
@@ -189,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn those_who_move_a_clock_at_once_lose_nothing() {
+    fn threads_that_move_a_clock_at_once_lose_no_step() {
         let clock = Clock::new(Some(Instant::now()));
         let start = clock.now();
         std::thread::scope(|scope| {
@@ -197,7 +196,7 @@ mod tests {
                 scope.spawn(|| {
                     for step in 0..200_000 {
                         assert!(clock.advance(Duration::from_micros(1)));
-                        // Less than the clock stands at: it never goes back.
+                        // This tick is in the past, and the clock never goes back.
                         assert!(clock.advance_to(tick_before(start) + step));
                     }
                 });
@@ -207,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stopped_clock_stands_until_it_is_moved() {
+    fn a_paused_clock_stays_until_it_is_moved() {
         let clock = Clock::new(Some(Instant::now()));
         let start = clock.now();
         assert_eq!(clock.now(), start);

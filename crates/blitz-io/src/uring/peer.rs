@@ -13,9 +13,9 @@ use rustix::net::AddressFamily;
 use std::io;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV4, SocketAddrV6};
 
-/// Offset of the address's length: behind the longest address.
+/// Offset of the address's length: after the longest address.
 pub(super) const LENGTH_AT: usize = 28;
-/// Of that number.
+/// The size of the length field.
 const WIDTH: usize = size_of::<u32>();
 
 /// Room for an address and its length. The length is set to the size of the room.
@@ -55,7 +55,7 @@ fn bytes<const N: usize>(room: &[u8], at: usize) -> io::Result<[u8; N]> {
 
 #[cold]
 fn unknown() -> io::Error {
-    io::Error::new(io::ErrorKind::InvalidData, "the address of the peer is none of TCP")
+    io::Error::new(io::ErrorKind::InvalidData, "the address of the peer is not a TCP address")
 }
 
 #[cfg(test)]

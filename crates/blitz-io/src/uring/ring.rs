@@ -30,22 +30,22 @@ use std::time::Duration;
 /// Entries of the submission queue. Each is submitted at once, so this bounds how many threads
 /// submit at a time.
 const ENTRIES: u32 = 64;
-/// Completions that the system's queue holds. The system keeps those that find it full apart, until
-/// [`Uring::flush`] asks for them.
+/// Completions that the system's queue holds. If the queue is full, the system keeps further
+/// completions apart until [`Uring::flush`] asks for them.
 const COMPLETIONS: u32 = 1024;
 /// How often an operation is submitted to a system that has no memory for it, before the ring is
 /// given up.
 const TRIES: u32 = 1_000;
-/// How often a queue must be found empty, while the system holds overflowed completions back,
-/// before these count as lost.
+/// If the queue is found empty this often while the system holds overflowed completions back, these
+/// count as lost.
 const LOOKS_BEFORE_LOST: u32 = 1_000;
-/// How long to sleep between looks at the completion queue where the system does not let us wait
-/// for it.
+/// How long to sleep between looks at the completion queue if the system does not let us wait for
+/// it.
 const GLANCE: Duration = Duration::from_millis(1);
-/// The offset that means the position of the file, which moves on.
+/// The offset that means: at the position of the file, and move it on.
 const WHERE_IT_IS: u64 = u64::MAX;
 
-/// What Blitz asks of the system.
+/// The operations that Blitz needs.
 const NEEDED: [u8; 6] = [
     opcode::Read::CODE,
     opcode::Write::CODE,
@@ -55,8 +55,7 @@ const NEEDED: [u8; 6] = [
     opcode::AsyncCancel::CODE,
 ];
 
-/// What has completed. The system knows it by the key of the operation's slot and a bit for the
-/// kind.
+/// A completion. Its name in the ring is the key of the operation's slot and a bit for the kind.
 enum Completion {
     Operation(usize),
     /// The answer to the request to cancel an operation.
@@ -101,7 +100,7 @@ struct Completing {
     /// Wakers of completed operations. The driver calls them, since the thread that collects may
     /// hold a lock.
     late: VecDeque<Waker>,
-    /// Written at the end of the pool.
+    /// Parts of writes that are not written yet. The end of the pool writes them.
     unwritten: Vec<Unwritten>,
     /// How many completions the system has lost so far.
     lost: u32,
@@ -121,7 +120,7 @@ impl Uring {
             return Err(io::Error::new(io::ErrorKind::Unsupported, why));
         }
         if !ring.params().is_feature_nodrop() || !ring.params().is_feature_rw_cur_pos() {
-            let why = "this system's io_uring may lose completions, or knows no position of files";
+            let why = "this system's io_uring may lose completions, or ignores file positions";
             return Err(io::Error::new(io::ErrorKind::Unsupported, why));
         }
         let slots = Slots::new(ring.params().cq_entries() as usize);
@@ -230,7 +229,7 @@ impl Uring {
         self.transfer_of(buffer, kind, None, make).await
     }
 
-    /// `write` is the target of a write.
+    /// Runs a transfer, and again if the system gave it up. `write` is the target of a write.
     async fn transfer_of(
         &self,
         mut buffer: Vec<u8>,
@@ -242,7 +241,7 @@ impl Uring {
         loop {
             let op = match Uring::start(self, buffer, kind, write.clone(), &make) {
                 Ok(op) => op,
-                // A write was promised, and can be done without the ring.
+                // The write was reported as done, so do it without the ring.
                 Err(Refused::Ended(buffer)) if kind == Kind::Write => return Err(buffer),
                 Err(Refused::Ended(buffer)) => return Ok((Err(ended()), buffer)),
                 Err(Refused::Broken(buffer)) => return Err(buffer),
@@ -306,7 +305,7 @@ impl Uring {
         loop {
             match self.ring.submit() {
                 Ok(1..) => return true,
-                // The system took none and gave no reason: treat it as busy.
+                // The system took nothing and gave no reason: treat it as busy.
                 Ok(0) => {}
                 // The system keeps too many completions.
                 Err(error) if is_busy(&error) => {}
@@ -341,11 +340,11 @@ impl Uring {
         batch.append(&mut completing.late);
     }
 
-    /// Makes room for completions on behalf of a thread that cannot submit. It may hold a lock, so
-    /// it leaves the wakers to the driver.
+    /// Makes room for completions on behalf of a thread that cannot submit. That thread may hold a
+    /// lock, so it leaves the wakers to the driver.
     fn collect_for_driver(&self) {
-        // A thread that collects at this moment makes room as well, and may wait for completions
-        // meanwhile.
+        // If another thread holds the lock, it makes room as well. It may keep the lock while it
+        // waits for completions, so do not wait for it.
         let mut completing = match self.completing.try_lock() {
             Ok(completing) => completing,
             Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
@@ -358,8 +357,8 @@ impl Uring {
     }
 
     /// Takes the completions in the queue, and then those that the system keeps apart because the
-    /// queue was full: there is no event for these once the queue is empty. There are none unless
-    /// more completions were owed than the queue holds.
+    /// queue was full: once the queue is empty, no event announces these. They exist only if more
+    /// completions were owed than the queue holds.
     fn collect_in(&self, completing: &mut Completing) {
         let mut flushed = false;
         while self.take_queued(completing) {
@@ -382,8 +381,8 @@ impl Uring {
     #[cold]
     fn collect_without_flush(&self, completing: &mut Completing, error: &io::Error) {
         // If the queue is empty and the ring's descriptor is readable, the system keeps completions
-        // apart. If it cannot be asked, no completion counts as lost. The system sets some apart
-        // before it publishes the rest of their batch, so it gets a few looks of time.
+        // apart. If this cannot be checked, no completion counts as lost. The system sets some
+        // completions apart before it publishes the rest of their batch, so look several times.
         let mut empty_looks = 0;
         while let Ok(true) = self.is_readable(Some(Duration::ZERO)) {
             if self.take_queued(completing) {
@@ -400,8 +399,8 @@ impl Uring {
     }
 
     /// Notes completions that the system has lost: the queue was full and there was no memory to
-    /// keep them apart. It counts them, and returns no error to a thread that does not wait for
-    /// completions.
+    /// keep them apart. The system counts them, and returns no error to a thread that does not wait
+    /// for completions.
     fn deafen_if_lost(&self, completing: &mut Completing) {
         // SAFETY: there is one `Completing`, which is borrowed meanwhile, so this is the only
         // completion queue; it is dropped before the next one is made.
@@ -422,8 +421,8 @@ impl Uring {
         }
         let mut leftovers = Vec::new();
         let mut slots = self.slots();
-        // The queue has room again when the loop has dropped it, before the operations count as
-        // completed.
+        // The loop drops `queue` at its end, which makes room in the system's queue. Only later is
+        // the lock of `slots` released, so that other threads see the completed operations.
         for done in queue {
             match Completion::of(done.user_data()) {
                 Completion::Operation(key) => {
@@ -458,15 +457,15 @@ impl Uring {
         }
     }
 
-    /// Ends the ring with its pool. Waits for writes of files, since they were promised. Cancels
-    /// all other operations and waits for them: a read may never come otherwise, an accept would
-    /// make a connection that belongs to no task, and the tasks that wait get an error.
+    /// Ends the ring with its pool. Waits for writes to files, since they were reported as done.
+    /// Cancels all other operations and waits for them: a read might never complete, and an accept
+    /// would make a connection that belongs to no task. The tasks that wait get an error.
     ///
     /// Calls `wake` with wakers as operations complete, without a lock, so that no task waits for
-    /// writes of another one.
+    /// another task's writes.
     pub(crate) fn end(&self, mut wake: impl FnMut(VecDeque<Waker>)) {
-        // Each operation in the table was submitted, or its thread has `submitting`, which each
-        // cancellation needs: so no cancellation comes before its operation.
+        // Each operation in the table was submitted, or its thread holds `submitting`. A
+        // cancellation needs that lock, too, so it never comes before its operation.
         let cancelled = self.slots().close();
         cancelled.into_iter().for_each(|key| self.cancel(key));
         let mut unwritten = Vec::new();
@@ -475,7 +474,7 @@ impl Uring {
             self.collect_in(&mut completing);
             unwritten.append(&mut completing.unwritten);
             let mut slots = self.slots();
-            // Writing the rest may block, so the cancelled operations go first.
+            // Writing the rest may block, so wait for the cancelled operations first.
             let writes = !unwritten.is_empty() && slots.has_only_writes();
             // With the lock, so that no other thread notes a waker or a rest of a write afterwards.
             let is_over = unwritten.is_empty() && slots.end(&mut completing.late);
@@ -497,7 +496,7 @@ impl Uring {
         }
     }
 
-    /// Waits for a completion. At least one has to be owed.
+    /// Waits for a completion. At least one completion has to be outstanding.
     fn wait(&self, completing: &mut Completing) {
         if self.is_readable(None).is_err() {
             // The queue is shared memory, so polling it still works.
@@ -575,8 +574,8 @@ fn lost() -> io::Error {
 }
 
 /// Whether the operation was cancelled before it did anything. Blitz cancels it only when its
-/// future is dropped or its pool ends; the system also cancels what a thread has begun when that
-/// thread ends.
+/// future is dropped or its pool ends. The system also cancels the operations of a thread that
+/// ends.
 pub(super) fn is_cancelled(error: &io::Error) -> bool {
     error.raw_os_error() == Some(Errno::CANCELED.raw_os_error())
 }
@@ -617,7 +616,8 @@ impl Drop for Uring {
         let _ = self.reactor.deregister(&mut SourceFd(&self.ring.as_raw_fd()), self.token);
         let mut completing = lock(&self.completing);
         self.collect_in(&mut completing);
-        // Every future is gone, and so all but writes were cancelled, unless the ring was broken.
+        // Every future is gone, so all operations except writes were cancelled, unless the ring was
+        // broken.
         while self.under_way() > 0 && !self.slots().is_broken() {
             self.wait(&mut completing);
         }
@@ -644,7 +644,7 @@ impl fmt::Debug for Uring {
 #[must_use = "futures do nothing unless awaited"]
 struct Op<U: Deref<Target = Uring>> {
     uring: U,
-    /// None once the result was fetched.
+    /// `None` once the result was fetched.
     key: Option<usize>,
 }
 
@@ -655,7 +655,7 @@ impl<U: Deref<Target = Uring> + Unpin> Future for Op<U> {
         let Some(key) = self.key else { panic!("an operation was polled after its end") };
         let mut clone = None;
         loop {
-            // The lock is released before the waker in `clone` is dropped or made.
+            // The lock is released before the waker in `clone` is dropped or created.
             let progress = self.uring.slots().poll(key, cx.waker(), &mut clone);
             match progress {
                 Progress::Done(result, buffer) => {

@@ -8,18 +8,17 @@
 //!                     ABANDONED ──────────▶ (vacant) or OVER ─────────▶ (vacant)
 //! ```
 //!
-//! The key of a slot is the operation's name: the system knows the operation by it, and so does the
-//! cancellation that is sent after it. A slot becomes vacant only when the system owes nothing for
-//! it, neither the completion of the operation nor that of its cancellation. So a cancellation
-//! never names another operation, however often slots are reused. A generation counter in the name
-//! would wrap around some day; this scheme does not.
+//! The key of a slot is the operation's name in the ring: the operation and its cancellation use
+//! it. A slot becomes vacant only when no completion is outstanding, neither of the operation nor
+//! of its cancellation. So a cancellation never names another operation, however often slots are
+//! reused. A generation counter in the name would wrap around some day; this scheme does not.
 //!
-//! A write was promised to its task. The system may give it up half-way, because the thread that
-//! began it has ended. If its future is gone by then, the rest is written without the ring.
+//! A write was reported as done to its task. The system may abandon it half-way, because the thread
+//! that began it has ended. If its future is gone by then, the rest is written without the ring.
 //!
-//! All of this is behind a lock, and no method calls a waker: a waker may clone, wake and drop in
-//! ways that use the same ring. The caller passes wakers in and out as values, and makes and drops
-//! them without the lock.
+//! All of this is behind a lock, and no method calls a waker: cloning, waking and dropping a waker
+//! may use the same ring. The caller passes wakers in and out as values, and makes and drops them
+//! without the lock.
 
 #![forbid(unsafe_code)]
 
@@ -33,8 +32,8 @@ use std::os::unix::fs::FileExt;
 use std::sync::Arc;
 use std::task::Waker;
 
-/// What an operation does, and what happens to it when its future is dropped. The end of the pool
-/// cancels the same operations as a drop does, and waits for them.
+/// The kind of an operation, which decides what happens when its future is dropped. The end of the
+/// pool cancels the same operations as a drop does, and waits for them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     /// It is cancelled.
@@ -43,7 +42,7 @@ pub(super) enum Kind {
     Read,
     /// It is cancelled; if it is too late, the descriptor that it has made is closed.
     Accept,
-    /// It goes on, and the pool ends after it: a write that has begun has been promised.
+    /// It goes on, and the pool ends after it: a write that has begun was reported as done.
     Write,
 }
 
@@ -53,15 +52,15 @@ pub(super) struct Slots {
     table: Slab<Slot>,
     /// Operations that the system has not completed.
     under_way: usize,
-    /// How many of them write files, and how many read files.
+    /// How many of these operations write files, and how many read files.
     writes: usize,
     reads: usize,
     /// Completions that have not come yet: of operations and of cancellations.
     owed: usize,
     /// How many completions the system's queue holds.
     room: usize,
-    /// More completions were owed than the queue holds. Whether the system keeps some apart has not
-    /// been checked since.
+    /// More completions were outstanding than the queue holds, and nothing has checked since
+    /// whether the system keeps some elsewhere.
     crowded: bool,
     /// No more operations begin, because the pool ends.
     closed: bool,
@@ -77,7 +76,7 @@ pub(super) struct Slots {
 struct Slot {
     buffer: Vec<u8>,
     kind: Kind,
-    /// What a write writes, to do the rest of it if its future is gone.
+    /// The target of a write, to write the rest if its future is gone.
     write: Option<Target>,
     state: State,
     /// The system was, or is about to be, asked to cancel the operation, and has not answered.
@@ -132,15 +131,16 @@ pub(super) enum Left {
     Done(Leftover),
 }
 
-/// What to do without the lock after an operation completed whose future is gone.
+/// Duties after the completion of an operation whose future is gone. The caller does them without
+/// the lock.
 #[derive(Debug, Default)]
 #[must_use]
 pub(super) struct Leftover {
     /// A descriptor that the operation has made, to be closed.
     pub(super) descriptor: Option<i32>,
-    /// What a write has not written.
+    /// The part that a write has not written.
     pub(super) unwritten: Option<Unwritten>,
-    /// To be dropped, which may close it.
+    /// The caller drops it, which may close the file.
     _file: Option<Arc<File>>,
 }
 
@@ -149,12 +149,12 @@ pub(super) struct Leftover {
 pub(super) struct Target {
     pub(super) file: Arc<File>,
     pub(super) range: Range<usize>,
-    /// Of the first byte; none for the position of the file.
+    /// The offset of the first byte; `None` for the position of the file.
     pub(super) offset: Option<u64>,
 }
 
 /// A write, or a part of one, that the system has not done: the thread that began it has ended, or
-/// there was not room for all. It was promised all the same.
+/// there was no room for all. It still has to be written.
 #[derive(Debug)]
 pub(super) struct Unwritten {
     target: Target,
@@ -165,7 +165,7 @@ impl Unwritten {
     /// Writes it on this thread.
     ///
     /// # Blocking
-    /// For as long as the file has no room.
+    /// Blocks as long as the file has no room.
     pub(super) fn write(self) {
         let Target { file, range, offset } = self.target;
         let bytes = &self.buffer[range];
@@ -178,7 +178,7 @@ impl Unwritten {
 }
 
 impl Kind {
-    /// In one word.
+    /// Returns the name of the kind, for lists of waiting tasks.
     fn name(self) -> &'static str {
         match self {
             Kind::Transfer => "transfer",
@@ -190,8 +190,8 @@ impl Kind {
 }
 
 impl Slots {
-    /// Calls `each` with the waker of each task that waits for an operation, and with what that
-    /// does. `each` must not clone the waker or wake with it.
+    /// Calls `each` with the waker of each task that waits for an operation, and with the kind of
+    /// the operation. `each` must not clone the waker or wake with it.
     pub(super) fn for_each_waiting(&self, each: &mut dyn FnMut(&Waker, &'static str)) {
         for (_, slot) in &self.table {
             if let State::UnderWay(Some(waker)) = &slot.state {
@@ -242,7 +242,7 @@ impl Slots {
     pub(super) fn take_back(&mut self, key: usize) -> Vec<u8> {
         let slot = self.table.remove(key);
         self.is_complete(slot.kind);
-        // The pool may be ending and about to cancel it.
+        // The pool may be ending, and may be about to cancel it.
         self.owed -= usize::from(slot.cancelling);
         slot.buffer
     }
@@ -261,12 +261,12 @@ impl Slots {
         self.reads -= usize::from(kind == Kind::Read);
     }
 
-    /// Whether there may be completions that the system keeps apart, since its queue was full.
+    /// Whether the system may keep completions elsewhere, because its queue was full.
     pub(super) fn is_crowded(&self) -> bool {
         self.crowded
     }
 
-    /// Notes that the system keeps no completions apart at this moment, and that its queue is
+    /// Notes that the system keeps no completions elsewhere at this moment, and that its queue is
     /// empty.
     pub(super) fn settle(&mut self) {
         self.crowded = self.owed > self.room;
@@ -281,7 +281,7 @@ impl Slots {
 
     /// Looks at the operation for the task of `waker`. A task that has to wait leaves a clone of
     /// its waker, which the caller puts into `clone` when it is [wanted](Progress::WakerWanted).
-    /// Afterwards `clone` holds what is to be dropped.
+    /// Afterwards `clone` holds a waker that the caller drops.
     pub(super) fn poll(
         &mut self,
         key: usize,
@@ -307,8 +307,7 @@ impl Slots {
     }
 
     /// Notes that the future of the operation is gone. After [`Left::Cancel`] the caller sends a
-    /// cancellation, or else calls [`cancelled`](Slots::cancelled). The waker is the caller's to
-    /// drop.
+    /// cancellation, or else calls [`cancelled`](Slots::cancelled). The caller drops the waker.
     pub(super) fn leave(&mut self, key: usize) -> (Left, Option<Waker>) {
         let slot = &mut self.table[key];
         let waker = match std::mem::replace(&mut slot.state, State::Abandoned) {
@@ -390,7 +389,7 @@ impl Slots {
 
     /// Whether only writes are left to wait for at the end.
     pub(super) fn has_only_writes(&self) -> bool {
-        // A broken ring cannot cancel: what is not a write may never complete.
+        // A broken ring cannot cancel: operations other than writes may never complete.
         self.is_broken() || self.under_way == self.writes
     }
 
@@ -420,15 +419,15 @@ impl Slots {
         self.broken.is_some()
     }
 
-    /// Notes that completions are lost, of operations that are not known. Their buffers stay,
-    /// because the system may use them.
+    /// Notes that completions of unknown operations are lost. All buffers stay, because the system
+    /// may use them.
     pub(super) fn deafen(&mut self, why: &str, batch: &mut VecDeque<Waker>) {
         self.break_off(why);
         self.deaf = true;
         self.wake_all(batch);
     }
 
-    /// Notes the wakers of all tasks that wait, so that they look again.
+    /// Notes the wakers of all tasks that wait, so that they poll again.
     fn wake_all(&mut self, batch: &mut VecDeque<Waker>) {
         for (_, slot) in &mut self.table {
             if let State::UnderWay(waker) = &mut slot.state {
@@ -453,7 +452,7 @@ impl Slots {
 }
 
 impl Slot {
-    /// What is left to do when the operation has come to `result` and its future is gone.
+    /// Returns the duties after the operation completed with `result` and its future is gone.
     fn leftover(&mut self, result: i32) -> Leftover {
         let descriptor = (self.kind == Kind::Accept && result >= 0).then_some(result);
         let Some(Target { file, range, offset }) = self.write.take() else {
@@ -490,7 +489,7 @@ mod tests {
         slots.insert(buffer, kind, None)
     }
 
-    /// The descriptor that is to be closed when the operation has come to `result`.
+    /// Returns the descriptor to close after the operation completed with `result`.
     fn unwanted(slots: &mut Slots, key: usize, result: i32) -> Option<i32> {
         slots.complete(key, result, &mut VecDeque::new()).unwrap().descriptor
     }
@@ -523,9 +522,9 @@ mod tests {
         assert_eq!(slots.poll(key, &one, &mut clone), Progress::WakerWanted);
         clone = Some(one.clone());
         assert_eq!(slots.poll(key, &one, &mut clone), Progress::Pending);
-        assert!(clone.is_none(), "it was left");
+        assert!(clone.is_none(), "the slot has taken the clone");
         assert_eq!(slots.poll(key, &one, &mut clone), Progress::Pending);
-        assert!(clone.is_none(), "the one that was left will do");
+        assert!(clone.is_none(), "the slot has a waker of this task already");
         assert_eq!(slots.poll(key, &other, &mut clone), Progress::WakerWanted);
         clone = Some(other.clone());
         assert_eq!(slots.poll(key, &other, &mut clone), Progress::Pending);
@@ -590,7 +589,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_write_has_not_written_comes_back() {
+    fn the_unwritten_rest_of_a_write_comes_back() {
         let to = |range| {
             let file = Arc::new(std::fs::File::open("/dev/null").unwrap());
             Some(Target { file, range, offset: Some(100) })
@@ -626,7 +625,7 @@ mod tests {
     }
 
     #[test]
-    fn what_may_have_overflowed_is_known() {
+    fn possible_overflows_are_noted() {
         let (mut slots, mut batch) = (Slots::new(2), VecDeque::new());
         let keys: Vec<_> =
             (0..2).map(|_| insert(&mut slots, vec![0; 8], Kind::Transfer).unwrap()).collect();
@@ -672,7 +671,7 @@ mod tests {
     }
 
     #[test]
-    fn the_end_of_a_broken_ring_tells_those_who_wait() {
+    fn the_end_of_a_broken_ring_wakes_waiting_tasks() {
         let (mut slots, mut batch) = (Slots::new(8), VecDeque::new());
         let key = insert(&mut slots, vec![7], Kind::Transfer).unwrap();
         assert_eq!(poll(&mut slots, key), Progress::Pending);

@@ -17,7 +17,7 @@ fn alarm_1_the_driver_sleeps_until_the_earliest_of_all() {
 }
 
 #[test]
-fn alarm_2_later_timers_are_nothing_to_tell() {
+fn alarm_2_later_timers_need_no_wake_up() {
     let earliest = Earliest::new();
     assert!(earliest.lower(10));
     assert!(!earliest.lower(10) && !earliest.lower(11));
@@ -25,7 +25,7 @@ fn alarm_2_later_timers_are_nothing_to_tell() {
 }
 
 #[test]
-fn alarm_3_who_lowers_a_blocked_drivers_tick_wakes_it_once() {
+fn alarm_3_a_blocked_driver_is_woken_once_per_tick() {
     let alarm = Alarm::new();
     assert!(!alarm.is_early(1), "it does not block");
     assert_eq!(alarm.set(|| 100), 100);

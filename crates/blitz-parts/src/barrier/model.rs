@@ -89,12 +89,12 @@ fn told_before_the_look() {
 }
 
 #[test]
-fn barrier_5_the_light_sides_are_told_before_a_sleeper_looks() {
+fn barrier_5_the_light_sides_are_notified_before_a_sleeper_looks() {
     check(200, None, told_before_the_look);
 }
 
-/// A light side and a sleeper whose heavy fence is refused, so that the fence is the sleeper's own
-/// only (`own_fence`).
+/// A light side and a sleeper whose heavy fence is refused: only the sleeper itself passes a fence
+/// (`own_fence`).
 fn told_light_side(own_fence: fn()) {
     let words = Arc::new([AtomicUsize::new(0), AtomicUsize::new(0)]);
     let told = Arc::new(AtomicBool::new(false));
@@ -119,7 +119,7 @@ fn told_light_side(own_fence: fn()) {
 }
 
 #[test]
-fn barrier_5_a_light_side_that_was_told_is_not_missed() {
+fn barrier_5_a_notified_light_side_is_not_missed() {
     check(60, None, || {
         told_light_side(|| {
             heavy();
@@ -133,6 +133,6 @@ fn canary_a_sleeper_that_passes_no_fence() {
 }
 
 #[test]
-fn canary_a_refusal_is_told_without_release() {
+fn canary_a_refusal_is_announced_without_release() {
     canary(&[Step::BarrierToldRelease], None, told_before_the_look);
 }

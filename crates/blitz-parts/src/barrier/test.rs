@@ -88,14 +88,14 @@ fn barrier_2_available_is_decided_once() {
     let here = available();
     let there = std::thread::spawn(available).join().unwrap();
     assert_eq!(here, there);
-    // Callable in either case; where the pair is not available it is an ordinary fence.
+    // Both may be called even if the pair is not available; then `heavy` is an ordinary fence.
     light();
     heavy();
     assert_eq!(available(), here);
 }
 
 #[test]
-fn barrier_5_a_refusal_is_told_once() {
+fn barrier_5_a_refusal_is_announced_once() {
     let told = AtomicUsize::new(0);
     let tell = || {
         told.fetch_add(1, Relaxed);

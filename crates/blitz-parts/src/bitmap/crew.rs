@@ -51,7 +51,7 @@ impl Counts {
     }
 }
 
-/// Evidence that a task was marked in the tree, and that no worker has been notified of it yet.
+/// Evidence that a task was marked in the tree and that no worker was notified yet.
 #[must_use]
 #[derive(Debug)]
 pub struct Marked(pub(super) ());
@@ -97,14 +97,14 @@ impl Crew {
         exchanged.map(drop).map_err(Counts)
     }
 
-    /// Grants a permit for one task, unless each sleeper has one already, or `somebody_looks`.
+    /// Grants a permit for one task, unless each sleeper has one already, or `is_any_looking`.
     #[inline]
-    pub(super) fn release(&self, _task: Marked, somebody_looks: impl FnOnce() -> bool) -> Told {
+    pub(super) fn release(&self, _task: Marked, is_any_looking: impl FnOnce() -> bool) -> Told {
         let seen = self.load(); // O4
         if seen.is_closed() {
             return Told::Closed;
         }
-        if !seen.has_room() || somebody_looks() {
+        if !seen.has_room() || is_any_looking() {
             return Told::Nobody;
         }
         self.grant(seen)
@@ -160,7 +160,7 @@ impl Crew {
         (seen.permits() > 0).then_some(Permit(()))
     }
 
-    /// Closes the word: from now on no worker looks for tasks.
+    /// Closes the word: from now on no worker searches for tasks.
     pub(super) fn close(&self) {
         self.turns.take();
         self.word.fetch_or(CLOSED, Relaxed); // O8

@@ -1,6 +1,6 @@
 //! Keeps each runnable task as one bit.
 //!
-//! A runnable task never stays behind while all workers that could run it sleep.
+//! It never happens that a task is runnable while all workers that could run it sleep.
 //!
 //! # Who calls it
 //! Any thread that makes a task runnable: `signal`. Workers: `take_own`, `take_behind`, `take_any`,
@@ -34,8 +34,7 @@
 //!          … woken ─▶ get_up: -1 sleeper, -1 permit ─▶ look
 //! ```
 //! A scanner that finds nothing below a summary bit clears it. The taker of the last task does not:
-//! a word that is used again and again keeps its summaries, and signalling into it changes one
-//! word.
+//! a busy word keeps its summaries, so a signal changes only that word.
 //!
 //! The types enforce three rules. A bit comes from a task, since setting it consumes a
 //! [`Runnable`]. A permit comes from the tree, since [`Marked`] is made where a bit was set. Only a
@@ -60,10 +59,10 @@
 //!   place.
 //! - **BITMAP-10** A task that is signalled after `close` is taken by the closer, or `signal`
 //!   returns `Closed` to its setter.
-//! - **BITMAP-11** Only the worker itself writes the words that say what it has (see
-//!   [`SignalWaker`]), and only its own next look rests on them.
-//! - **BITMAP-12** Tasks of a partition leave in turn: a worker that takes them takes each one
-//!   before it takes any other twice.
+//! - **BITMAP-11** Only the worker itself writes its [`SignalWaker`], and only its own next look
+//!   relies on it.
+//! - **BITMAP-12** Tasks of a partition leave in turn: a worker takes each of them once before it
+//!   takes any of them twice.
 //!
 //! # Orderings
 //! | tag | operation | ordering | pairs with | because |
@@ -80,15 +79,15 @@
 //! | O10 | exchanges of the crew: `lie_down`, a permit, `get_up` | AcqRel | each other | BITMAP-4: a setter that grants a permit sees how to wake the sleeper, which wrote that before `lie_down` |
 //!
 //! # What this does not do
-//! It knows no threads and wakes none: callers wake workers through `sleep`. It gives no order
-//! among tasks but BITMAP-12. A task in a worker's yield queue or LIFO slot is not in here.
+//! It knows no threads and wakes none: callers wake workers through `sleep`. It orders tasks only
+//! by BITMAP-12. A task in a worker's yield queue or LIFO slot is not in here.
 //!
 //! # Lineage
 //! The bitmap document of `docs/coverage.md`, with its errata: setters look at every level; a
-//! scanner that clears a summary looks again and announces what it finds; there is a permit per
-//! task, and there are no more permits than sleepers. Partitions are dealt leaf by leaf, so that
-//! growth moves none. Summaries are cleared late. There is no condition variable: each sleeper
-//! sleeps on its own word.
+//! scanner that clears a summary looks again and announces what it finds; there is one permit per
+//! task, and never more permits than sleepers. Leaves go to the workers in turn, so growth moves
+//! none. Summaries are cleared late. There is no condition variable: each sleeper sleeps on its own
+//! word.
 
 mod arena;
 mod bits;
@@ -103,7 +102,7 @@ mod waker;
 pub use arena::{Position, SlotCache, SlotId};
 pub use crew::{Marked, Permit, Sleeper, Told};
 pub use tree::SummaryTree;
-pub use waker::SignalWaker;
+pub use waker::{SignalWaker, WakerOwner};
 
 use crate::prim::{AcqRel, Mutex, MutexGuard, Relaxed, Step, broken, model_has_failed};
 use crate::slots::Slots;
@@ -143,7 +142,13 @@ pub struct Scan {
     pub again: Option<Marked>,
 }
 
-/// Where a worker looks next. Its own thread only.
+/// Where a worker looks next. Not `Sync`: one thread at a time looks with it.
+///
+/// ```compile_fail,E0277
+/// # use blitz_parts::bitmap::Cursor;
+/// let cursor = Cursor::default();
+/// std::thread::scope(|scope| _ = scope.spawn(|| format!("{cursor:?}")));
+/// ```
 #[derive(Debug, Default)]
 pub struct Cursor {
     leaf: Cell<usize>,
@@ -185,7 +190,7 @@ impl Bitmap {
         self.leaves.add(Leaf::new(self.tree.add_leaf()));
     }
 
-    /// Gives a task a slot from `stock`. The leaves are dealt among `workers` workers.
+    /// Gives a task a slot from `stock`. The leaves are distributed among `workers` workers.
     #[inline]
     pub fn reserve(&self, stock: &mut SlotCache, workers: usize, task: NonNull<Header>) -> Place {
         loop {
@@ -200,12 +205,12 @@ impl Bitmap {
         }
     }
 
-    /// The same, for a thread that is no worker.
+    /// As [`reserve`](Self::reserve), for a thread outside the pool.
     pub fn reserve_outside(&self, task: NonNull<Header>) -> Place {
         self.reserve(&mut self.outside(), 1, task)
     }
 
-    /// Adds leaves until one of them is for this stock.
+    /// Adds leaves until this stock can reserve from one of them.
     #[cold]
     fn grow(&self, stock: &SlotCache, workers: usize) {
         // Nothing that unwinds leaves the table half changed.
@@ -241,13 +246,13 @@ impl Bitmap {
         true
     }
 
-    /// The same, for a thread that is no worker.
+    /// As [`free`](Self::free), for a thread outside the pool.
     pub fn free_outside(&self, slot: SlotId) -> bool {
         self.free(&mut self.outside(), slot)
     }
 
     fn outside(&self) -> MutexGuard<'_, SlotCache> {
-        // Under the lock only numbers move, so poisoning does no harm.
+        // Only numbers change under the lock, so poisoning does no harm.
         self.outside.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -261,12 +266,12 @@ impl Bitmap {
     }
 
     /// Makes a task runnable for all workers. Once the bit is set the task may run and end.
-    /// `somebody_looks`: see [`tell`](Bitmap::tell).
+    /// `is_any_looking`: see [`tell`](Bitmap::tell).
     ///
     /// # Panics
     /// If the task has no slot of this arena.
     #[inline]
-    pub fn signal(&self, task: Runnable, somebody_looks: impl FnOnce() -> bool) -> Signalled {
+    pub fn signal(&self, task: Runnable, is_any_looking: impl FnOnce() -> bool) -> Signalled {
         let Some(place) = task.place() else { unreachable!("a task is signalled in its slot") };
         let (leaf, at) = self.find(place);
         let word = &leaf.words[at.word];
@@ -276,17 +281,17 @@ impl Bitmap {
         let before = word.signals.set(at.mask(), ordering); // O1
         debug_assert_eq!(before & at.mask(), 0, "a task has one queue entry");
         let activated = leaf.branch.mark_signal_active(at.word);
-        Signalled { told: self.tell(Marked(()), somebody_looks), activated }
+        Signalled { told: self.tell(Marked(()), is_any_looking), activated }
     }
 
-    /// Returns what the setter of a task has to do. `somebody_looks`: a worker that does not count
+    /// Returns what the setter of a task has to do. `is_any_looking`: a worker that does not count
     /// as a sleeper looks for work, and will see the task or announce it when it stops.
     #[inline]
-    pub fn tell(&self, task: Marked, somebody_looks: impl FnOnce() -> bool) -> Told {
-        self.tree.release(task, somebody_looks)
+    pub fn tell(&self, task: Marked, is_any_looking: impl FnOnce() -> bool) -> Told {
+        self.tree.release(task, is_any_looking)
     }
 
-    /// Takes a task of the partition of `worker`, one of `workers`. Starts behind the task it took
+    /// Takes a task of the partition of `worker`, one of `workers`. Starts after the task it took
     /// last.
     #[inline]
     pub fn take_own(&self, cursor: &Cursor, worker: usize, workers: usize) -> Scan {
@@ -294,17 +299,17 @@ impl Bitmap {
         self.take(cursor, cursor.leaf.get() + 1, owns)
     }
 
-    /// Takes a task of any partition. Starts behind the task it took last, then goes on at leaf
+    /// Takes a task of any partition. Starts after the task it took last, then goes on at leaf
     /// `start`.
     #[inline]
     pub fn take_any(&self, cursor: &Cursor, start: usize) -> Scan {
         self.take(cursor, start, |_| true)
     }
 
-    /// Takes up to `most` tasks that follow the one this cursor has met last, in the same signal
-    /// word. For an owner: one exchange per task would take the word's cache line from setters each
-    /// time. Returns how many it took. No worker sees them on their way, so the caller announces
-    /// them where it puts them.
+    /// Takes up to `most` tasks that follow the last task of this cursor, in the same signal word.
+    /// It is for the owner: one exchange per task would take the word's cache line from setters
+    /// each time. Returns how many it took. No worker sees these tasks while they move, so the
+    /// caller announces them where it puts them.
     pub fn take_behind(&self, cursor: &Cursor, most: usize, keep: impl FnMut(Runnable)) -> usize {
         let (word, skipped) = (cursor.slot.get() / BITS, cursor.slot.get() % BITS);
         let leaf = self.leaves.get(cursor.leaf.get());
@@ -316,23 +321,23 @@ impl Bitmap {
         taken.count_ones() as usize
     }
 
-    /// Takes half of the tasks beside one that the caller has just taken, in the same signal word,
-    /// and `most` at most. For a thief, which leaves the others to the owner. Returns how many it
-    /// took; the caller announces them, as in `take_behind`.
+    /// Takes half of the other tasks in the signal word of a task that the caller has just taken,
+    /// and at most `most`. It is for a thief, which leaves the rest to the owner. Returns how many
+    /// it took; the caller announces them, as in `take_behind`.
     pub fn take_beside(&self, place: Place, most: usize, keep: impl FnMut(Runnable)) -> usize {
         let (leaf, at) = self.find(place);
         let half = |seen: usize| seen.div_ceil(2).min(most);
         leaf.words[at.word].take_several(u64::MAX, half, keep).count_ones() as usize
     }
 
-    /// Takes the task behind the one that this cursor has met last, in any partition. So the cursor
-    /// meets every task.
+    /// Takes the task after the last task of this cursor, in any partition. So the cursor reaches
+    /// every task.
     pub fn take_in_turn(&self, cursor: &Cursor) -> Scan {
         self.take(cursor, cursor.leaf.get() + 1, |_| true)
     }
 
     /// Takes one of the tasks that are left, for the thread that cancels them all. After the last
-    /// one there may still be tasks that only another scanner or their setter knows.
+    /// one there may still be tasks that only another scanner or their setter can see.
     pub fn take_left(&self) -> Option<Runnable> {
         loop {
             let scan = self.take_any(&Cursor::default(), 0);
@@ -390,7 +395,7 @@ impl Bitmap {
         }
     }
 
-    /// Looks into one leaf, from slot `from` to its end; says whether it found a task.
+    /// Looks into one leaf, from slot `from` to its end; returns whether it found a task.
     #[inline]
     fn scan_leaf(&self, index: usize, from: usize, cursor: &Cursor, scan: &mut Scan) -> bool {
         let Some(leaf) = self.leaves.get(index) else { return false };
@@ -428,7 +433,8 @@ impl Bitmap {
     }
 
     /// Whether there is a task that is signalled, or was a moment ago. For a last look, and for a
-    /// worker that may have to wake another. Summaries of tasks that are gone keep no worker awake.
+    /// worker that may have to wake another. Summaries of tasks that are gone do not keep a worker
+    /// awake.
     #[inline]
     pub fn has_task(&self) -> bool {
         self.has_any() && self.is_any_signalled()
@@ -540,7 +546,7 @@ impl arena::Word {
         taken
     }
 
-    /// The queue entry of a task whose bit the caller has just cleared.
+    /// Returns the queue entry of a task whose bit the caller has just cleared.
     #[inline]
     fn entry(&self, bit: usize) -> Runnable {
         let Some(task) = NonNull::new(self.slot(bit).task()) else {
@@ -552,7 +558,7 @@ impl arena::Word {
     }
 }
 
-/// Which bits of a word are set, lowest first.
+/// Returns the set bits of a word, lowest first.
 fn ones(word: u64) -> impl Iterator<Item = usize> {
     core::iter::successors(Some(word), |left| Some(left & left.wrapping_sub(1)))
         .take_while(|&left| left != 0)

@@ -38,7 +38,7 @@ impl Rig {
             beds: Mutex::new(vec![false; 2]),
             woken: Condvar::new(),
         };
-        // A stock that reserves while others have theirs gets the next signal word.
+        // A cache that reserves while others hold slots gets the next signal word.
         let mut stocks: Vec<_> = (0..=words.iter().copied().max().unwrap_or(0))
             .map(|_| {
                 let mut stock = SlotCache::of_worker(0);
@@ -54,7 +54,7 @@ impl Rig {
         Arc::new(rig)
     }
 
-    /// The same after each task was there once, so that the summaries are still set.
+    /// As `new`, after each task was signalled once, so that the summaries are still set.
     fn used(words: &[usize]) -> Arc<Rig> {
         let rig = Rig::new(words);
         for number in 0..words.len() {
@@ -66,8 +66,8 @@ impl Rig {
         rig
     }
 
-    /// Writes a task's word, signals the task and wakes the worker it has to. Returns whether the
-    /// tree is closed.
+    /// Writes a task's word, signals the task, and wakes a worker if the tree asks for it. Returns
+    /// whether the tree is closed.
     fn signal(&self, number: usize) -> bool {
         self.written[number].store(1, Relaxed);
         let told = self.signals.signal(self.tasks.give(number), || false).told;
@@ -76,7 +76,7 @@ impl Rig {
         closed
     }
 
-    /// Does the same with all of the tasks.
+    /// As `signal`, for all tasks.
     fn signal_all(&self) {
         (0..self.written.len()).for_each(|number| assert!(!self.signal(number)));
     }
@@ -85,7 +85,7 @@ impl Rig {
         match told {
             Told::Nobody => {}
             Told::WakeOne => self.wake_one(),
-            // This setter takes what is left.
+            // This setter takes the remaining tasks.
             Told::Closed => {}
         }
     }
@@ -143,8 +143,8 @@ impl Rig {
         }
     }
 
-    /// A worker that stops looking wakes another for what it leaves: it may have had the other's
-    /// permit.
+    /// A worker that stops searching wakes another one for the tasks that it leaves: it may have
+    /// taken the other's permit.
     fn tell_of_more(&self) {
         fence(SeqCst);
         if self.signals.has_task() {
@@ -182,7 +182,7 @@ impl Rig {
         })
     }
 
-    /// All that is left.
+    /// Takes all remaining tasks.
     fn take_rest(&self) -> Vec<usize> {
         let cursor = Cursor::default();
         core::iter::from_fn(|| self.look(&cursor)).collect()
@@ -206,8 +206,8 @@ impl Rig {
         }
     }
 
-    /// All threads have ended. What was taken and what is left are all tasks, each once; then
-    /// nothing is left.
+    /// All threads have ended. The taken and the remaining tasks are all tasks, each once. Then
+    /// none is left.
     fn finish(&self, mut taken: Vec<usize>) {
         self.assert_summaries();
         taken.extend(self.take_rest());
@@ -251,14 +251,14 @@ fn bitmap_1_half_of_a_word_leaves_once() {
 }
 
 #[test]
-fn bitmap_1_those_behind_a_task_leave_once() {
+fn bitmap_1_tasks_behind_another_leave_once() {
     let behind = |rig: &Rig, cursor: &Cursor, _, taken: &mut Vec<_>| {
         rig.signals.take_behind(cursor, 1, |task| taken.push(rig.got(task)));
     };
     check(1_000, Some(3), move || several_against_one(behind));
 }
 
-/// A task is signalled while a scanner looks twice at summaries that say more than there is.
+/// A task is signalled while a scanner looks twice at summaries that are still set without a task.
 fn set_against_clear(words: &[usize]) {
     let rig = Rig::used(words);
     let scanner = thread::spawn({
@@ -274,12 +274,12 @@ fn set_against_clear(words: &[usize]) {
 }
 
 #[test]
-fn bitmap_3_a_bit_is_not_lost_to_who_clears_its_leaf() {
+fn bitmap_3_a_bit_is_not_lost_to_a_clearer_of_its_leaf() {
     check(900, Some(3), || set_against_clear(&[FIRST]));
 }
 
 #[test]
-fn bitmap_3_a_bit_is_not_lost_to_who_clears_its_root() {
+fn bitmap_3_a_bit_is_not_lost_to_a_clearer_of_its_root() {
     check(600, Some(3), || set_against_clear(&[ELSEWHERE]));
 }
 
@@ -314,7 +314,7 @@ fn canary_a_leaf_is_cleared_without_fence() {
 }
 
 #[test]
-fn canary_who_clears_a_leaf_does_not_look() {
+fn canary_a_clearer_of_a_leaf_does_not_look() {
     canary(&[Step::SignalClearLooks], Some(3), || set_against_clear(&[FIRST]));
 }
 
@@ -324,12 +324,12 @@ fn canary_a_root_is_cleared_without_fence() {
 }
 
 #[test]
-fn canary_who_clears_a_root_does_not_look() {
+fn canary_a_clearer_of_a_root_does_not_look() {
     canary(&[Step::SignalRootClearLooks], Some(3), || set_against_clear(&[ELSEWHERE]));
 }
 
-/// Two setters, and a worker that takes both of their tasks, and sleeps before, between or not at
-/// all.
+/// Two setters, and a worker that takes both of their tasks. It may sleep before the first or
+/// between the two.
 fn two_setters(words: &[usize]) {
     let rig = Rig::new(words);
     let worker = rig.spawn_worker(0, 2);
@@ -473,7 +473,7 @@ fn bitmap_5_two_setters_tasks_run_at_the_same_time() {
 }
 
 #[test]
-fn canary_who_sets_a_bit_again_tells_nobody() {
+fn canary_a_bit_that_is_set_again_is_not_announced() {
     canary(&[Step::SignalAgainTells], Some(2), || together(Rig::used(&[FIRST, FIRST]), 1));
 }
 
@@ -483,8 +483,8 @@ fn canary_a_setter_leaves_the_root_to_others() {
 }
 
 /// Two setters. A worker that does not count as a sleeper is woken, takes the permit and looks; the
-/// one that does count sleeps on unless it is woken, too. Another worker may have taken the task
-/// that the permit was for.
+/// worker that counts as a sleeper sleeps on unless it is woken, too. Another worker may have taken
+/// the task that the permit was for.
 fn a_permit_is_taken_by_another() {
     let rig = Rig::new(&[FIRST, BESIDE]);
     let sleeper = rig.signals.lie_down();
@@ -509,16 +509,16 @@ fn a_permit_is_taken_by_another() {
 }
 
 #[test]
-fn bitmap_6_who_takes_a_permit_sees_what_was_left_to_it() {
+fn bitmap_6_the_taker_of_a_permit_sees_the_tasks_left_to_it() {
     check(60_000, Some(2), a_permit_is_taken_by_another);
 }
 
 #[test]
-fn canary_who_takes_a_permit_looks_without_fence() {
+fn canary_the_taker_of_a_permit_looks_without_fence() {
     canary(&[Step::SignalUpFence], Some(1), a_permit_is_taken_by_another);
 }
 
-/// A setter for each task against the closer; `sleepers`: so many workers sleep meanwhile.
+/// A setter for each task against the closer; `sleepers` workers sleep meanwhile.
 fn close_against_signal(words: &[usize], sleepers: usize) {
     let rig = Rig::new(words);
     let sleepers: Vec<_> = (0..sleepers).map(|_| rig.signals.lie_down()).collect();
@@ -538,7 +538,7 @@ fn close_against_signal(words: &[usize], sleepers: usize) {
 }
 
 #[test]
-fn bitmap_10_what_is_signalled_while_it_is_closed_ends_once() {
+fn bitmap_10_a_task_signalled_during_the_close_ends_once() {
     check(18_000, Some(4), || close_against_signal(&[FIRST], 0));
 }
 
@@ -548,7 +548,7 @@ fn bitmap_10_sleepers_do_not_keep_it_open() {
 }
 
 #[test]
-fn bitmap_10_each_of_two_setters_is_told() {
+fn bitmap_10_each_of_two_setters_gets_closed() {
     check(500, Some(1), || close_against_signal(&[FIRST, ELSEWHERE], 0));
 }
 
@@ -557,12 +557,11 @@ fn canary_a_look_after_closing_without_fence() {
     canary(&[Step::SignalCloseFence], Some(3), || close_against_signal(&[FIRST], 0));
 }
 
-/// Two threads, each with a stock of its own, reserve and free slots of one partition, and keep
-/// one.
+/// Two threads, each with a slot cache of its own, reserve and free slots of one partition, and
+/// keep one slot.
 fn two_stocks() {
     let rig = Rig::new(&[]);
-    // There are slots for all, and they are made: the checker does not see the thread that makes
-    // them.
+    // Create the slots for all first: the checker does not see the thread that creates them.
     (0..4).for_each(|_| rig.signals.add_leaf());
     let mut stock = SlotCache::of_worker(1);
     let all: Vec<_> =

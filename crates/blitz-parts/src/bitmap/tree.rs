@@ -1,4 +1,4 @@
-//! Two levels of summaries above the signal words: where there may be a runnable task.
+//! Two levels of summaries above the signal words. They show where there may be a runnable task.
 
 #![forbid(unsafe_code)]
 
@@ -10,7 +10,7 @@ use crate::slots::Slots;
 use crossbeam_utils::CachePadded;
 use std::sync::Arc;
 
-/// The summaries, and the workers that sleep until there is something in them.
+/// The summaries, and the workers that sleep until a bit is set.
 #[derive(Debug)]
 pub struct SummaryTree {
     /// The root word of the first 64 leaves. Many pools have no more, so it is read most often.
@@ -65,7 +65,7 @@ impl SummaryTree {
         self.leaf_count().div_ceil(64)
     }
 
-    /// Which leaves of root word `root` may have a task.
+    /// Returns which leaves of root word `root` may have a task.
     #[inline]
     pub(super) fn root(&self, root: usize) -> u64 {
         match root {
@@ -86,7 +86,7 @@ impl SummaryTree {
         self.first.load(Relaxed) != 0 || self.more.iter().any(|word| word.load(Relaxed) != 0)
     }
 
-    /// The root words at about one moment, for finding out why no worker works.
+    /// The root words at about one moment, for debugging.
     ///
     /// ```
     /// use blitz_parts::bitmap::SummaryTree;
@@ -101,9 +101,9 @@ impl SummaryTree {
         self.leaves.iter().map(|branch| branch.leaf()).collect()
     }
 
-    /// Returns which of `workers` looks into `leaf` first. Leaves are dealt one by one, so they
-    /// keep their owners when more are added. They are dealt anew when the number of workers
-    /// changes.
+    /// Returns which of `workers` looks into `leaf` first. Leaves go to the workers in turn, so
+    /// they keep their owners when more are added. They are distributed again when the number of
+    /// workers changes.
     ///
     /// ```
     /// use blitz_parts::bitmap::SummaryTree;
@@ -133,11 +133,11 @@ impl SummaryTree {
         self.crew.load().sleepers()
     }
 
-    /// Returns what the setter of a task has to do: perhaps wake a sleeper. `somebody_looks`: a
+    /// Returns what the setter of a task has to do: perhaps wake a sleeper. `is_any_looking`: a
     /// worker is awake and looks for work; it finds the task, or sees it when it stops looking.
     #[inline]
-    pub(super) fn release(&self, task: Marked, somebody_looks: impl FnOnce() -> bool) -> Told {
-        self.crew.release(task, somebody_looks)
+    pub(super) fn release(&self, task: Marked, is_any_looking: impl FnOnce() -> bool) -> Told {
+        self.crew.release(task, is_any_looking)
     }
 
     pub(super) fn lie_down(&self) -> Sleeper {
@@ -170,14 +170,14 @@ impl Branch {
         self.leaf.load(Acquire) // O9
     }
 
-    /// Whether the root says that there is something.
+    /// Whether the leaf's bit is set in the root.
     pub(super) fn is_in_root(&self) -> bool {
         self.root.load(Relaxed) & self.bit != 0
     }
 
     /// Marks both levels above signal word `word`, in which the caller has just set a bit. Every
-    /// setter does so, and does not rely on another setter that has begun. Returns whether the leaf
-    /// was not in the root.
+    /// setter marks both levels itself, and does not rely on another setter that is doing so.
+    /// Returns whether the leaf was not in the root.
     #[inline]
     pub(super) fn mark_signal_active(&self, word: usize) -> bool {
         let bit = 1 << word;
@@ -192,7 +192,7 @@ impl Branch {
 
     #[inline]
     fn activate_root(&self) -> bool {
-        // After an exchange of a level below, of the leaf or of the signal word.
+        // This comes after an exchange of the leaf or of the signal word.
         if !broken(Step::SignalLeafFence) {
             barrier::after_exchange(); // O2
         }
@@ -228,7 +228,7 @@ impl Branch {
         if left == 0 { self.clear_root() } else { None }
     }
 
-    /// Clears the root bit of a leaf that was seen empty, with the same precaution.
+    /// As `mark_signal_inactive`, for the root bit of a leaf that was seen empty.
     #[cold]
     pub(super) fn clear_root(&self) -> Option<Marked> {
         self.root.clear(self.bit, Relaxed);

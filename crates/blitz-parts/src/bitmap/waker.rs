@@ -1,14 +1,14 @@
 //! Hints about a worker's own part of the tree, so that it does not go to sleep too early.
 
-#![forbid(unsafe_code)]
-
 use super::SummaryTree;
 use crate::prim::{AtomicU64, Relaxed};
+use core::marker::PhantomData;
 
 const YIELD: u64 = 1;
 const TASKS: u64 = 1 << 1;
 
-/// One worker's status, written by that worker only, read by dumps (BITMAP-11).
+/// One worker's status. The worker writes it through [`SignalWaker::owner`] (BITMAP-11); dumps read
+/// it.
 ///
 /// | bit of `status` | meaning |
 /// |---|---|
@@ -20,8 +20,23 @@ pub struct SignalWaker {
     partition: AtomicU64,
 }
 
+/// The worker's end. Neither `Send` nor `Sync`: it stays on the thread that made it.
+///
+/// ```compile_fail,E0277
+/// # use blitz_parts::bitmap::SignalWaker;
+/// let waker = SignalWaker::new();
+/// // SAFETY: no other thread uses the waker.
+/// let owner = unsafe { waker.owner() };
+/// std::thread::scope(|scope| _ = scope.spawn(|| owner.mark_yield()));
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct WakerOwner<'a> {
+    waker: &'a SignalWaker,
+    stays_here: PhantomData<*mut ()>,
+}
+
 impl SignalWaker {
-    /// Nothing is there.
+    /// Creates a status without a bit.
     ///
     /// ```
     /// let waker = blitz_parts::bitmap::SignalWaker::new();
@@ -31,7 +46,7 @@ impl SignalWaker {
         SignalWaker::default()
     }
 
-    /// The bits.
+    /// Returns the bits of the status.
     pub fn status(&self) -> u64 {
         self.status.load(Relaxed)
     }
@@ -41,45 +56,52 @@ impl SignalWaker {
         self.partition.load(Relaxed)
     }
 
-    /// Notes that the yield queue has got a task. Own thread only.
+    /// The worker's end.
+    ///
+    /// # Safety
+    /// 1. At any time at most one thread uses `WakerOwner`s of this status, and a change of that
+    ///    thread is ordered by some other synchronisation.
+    #[inline(always)]
+    pub unsafe fn owner(&self) -> WakerOwner<'_> {
+        WakerOwner { waker: self, stays_here: PhantomData }
+    }
+}
+
+impl WakerOwner<'_> {
+    /// Notes that the yield queue has got a task.
     #[inline]
-    pub fn mark_yield(&self) {
+    pub fn mark_yield(self) {
         self.set(YIELD);
     }
 
-    /// Notes that the yield queue may be empty, and returns whether the bit was set. Own thread
-    /// only.
+    /// Notes that the yield queue may be empty, and returns whether the bit was set.
     #[inline]
-    pub fn try_unmark_yield(&self) -> bool {
+    pub fn try_unmark_yield(self) -> bool {
         self.clear(YIELD)
     }
 
-    /// Own thread only.
-    fn mark_tasks(&self) {
+    /// Notes that the partition has tasks.
+    fn mark_tasks(self) {
         self.set(TASKS);
     }
 
-    /// Returns whether the bit was set. Own thread only.
-    fn try_unmark_tasks(&self) -> bool {
+    /// Notes that the partition has no tasks, and returns whether the bit was set.
+    fn try_unmark_tasks(self) -> bool {
         self.clear(TASKS)
     }
 
-    /// Looks at the leaves of `worker`, one of `workers`, and returns whether any has tasks. Own
-    /// thread only.
+    /// Looks at the leaves of `worker`, one of `workers`, and returns whether any has tasks.
     ///
     /// ```
     /// use blitz_parts::bitmap::{SignalWaker, Bitmap};
-    /// let signals = Bitmap::new(2);
-    /// assert!(!SignalWaker::new().sync_partition_summary(signals.tree(), 0, 2));
+    /// let (signals, waker) = (Bitmap::new(2), SignalWaker::new());
+    /// // SAFETY: no other thread uses the waker.
+    /// let owner = unsafe { waker.owner() };
+    /// assert!(!owner.sync_partition_summary(signals.tree(), 0, 2));
     /// ```
-    pub fn sync_partition_summary(
-        &self,
-        tree: &SummaryTree,
-        worker: usize,
-        workers: usize,
-    ) -> bool {
+    pub fn sync_partition_summary(self, tree: &SummaryTree, worker: usize, workers: usize) -> bool {
         let summary = tree.partition_summary(worker, workers);
-        self.partition.store(summary, Relaxed);
+        self.waker.partition.store(summary, Relaxed);
         if summary == 0 {
             self.try_unmark_tasks();
         } else {
@@ -89,18 +111,18 @@ impl SignalWaker {
     }
 
     #[inline]
-    fn set(&self, bit: u64) {
-        let status = self.status.load(Relaxed);
+    fn set(self, bit: u64) {
+        let status = self.waker.status.load(Relaxed);
         if status & bit == 0 {
-            self.status.store(status | bit, Relaxed);
+            self.waker.status.store(status | bit, Relaxed);
         }
     }
 
     #[inline]
-    fn clear(&self, bit: u64) -> bool {
-        let status = self.status.load(Relaxed);
+    fn clear(self, bit: u64) -> bool {
+        let status = self.waker.status.load(Relaxed);
         if status & bit != 0 {
-            self.status.store(status & !bit, Relaxed);
+            self.waker.status.store(status & !bit, Relaxed);
         }
         status & bit != 0
     }

@@ -1,5 +1,4 @@
-//! Signalled tasks against workers that go to sleep, each worker as `blitz-core/sched/signal` has
-//! it.
+//! Signalled tasks against workers that go to sleep. The workers follow `blitz-core/sched/bitmap`.
 
 use super::{Event, give_way};
 use crate::bitmap::{Bitmap, Cursor, Scan, Told};
@@ -33,7 +32,7 @@ impl Crew {
 
     /// `Team::signal`.
     fn signal(&self, task: Runnable) {
-        self.act_on(self.signals.signal(task, || self.sleep.somebody_looks()).told);
+        self.act_on(self.signals.signal(task, || self.sleep.is_any_looking()).told);
     }
 
     fn act_on(&self, told: Told) {
@@ -50,14 +49,14 @@ impl Crew {
     fn find(&self, cursor: &Cursor) -> Option<Runnable> {
         let Scan { task, again } = self.signals.take_any(cursor, 0);
         if let Some(marked) = again {
-            self.act_on(self.signals.tell(marked, || self.sleep.somebody_looks()));
+            self.act_on(self.signals.tell(marked, || self.sleep.is_any_looking()));
         }
         task
     }
 
     /// `Worker::run_until_stopped`.
     fn work(&self, worker: usize) {
-        let bed = self.sleep.bed(worker).expect("a worker of this crew");
+        let bed = self.sleep.own_bed(worker);
         let cursor = Cursor::default();
         loop {
             while let Some(task) = self.find(&cursor) {
@@ -96,7 +95,7 @@ impl Crew {
         thread::spawn(move || crew.work(worker))
     }
 
-    /// Ends the pool, waits for its workers and checks the books.
+    /// Ends the pool, waits for its workers and checks the counts.
     fn finish(&self, worker: thread::JoinHandle<()>) {
         self.sleep.stop();
         worker.join().unwrap();
@@ -104,7 +103,7 @@ impl Crew {
         assert_eq!((counts.sleeping(), counts.inactive()), (0, 0), "{counts:?}");
         let tree = self.signals.tree();
         assert_eq!((tree.sleepers(), tree.permits()), (0, 0));
-        // A setter may have marked the way to a task that was taken already.
+        // A setter may have marked the path to a task that was taken already.
         assert!(self.find(&Cursor::default()).is_none(), "a task is left");
         assert!(!self.signals.has_any(), "an idle tree is empty");
     }

@@ -6,7 +6,7 @@ use crate::prim::{Step, canary, check};
 use core::ptr::NonNull;
 use std::rc::Rc;
 
-/// Worker 0 forks a job, and waits for its latch in the given way; worker 1 may run it.
+/// Worker 0 forks a job and calls `wait` with its latch; worker 1 may run the job.
 fn fork_and_wait(wait: fn(&Crew, &JobLatch)) {
     let crew = Crew::new(2);
     let worker = crew.start(1);
@@ -39,7 +39,7 @@ fn sleep_5_a_waiter_that_parks_is_woken() {
 }
 
 #[test]
-fn canary_the_latch_wakes_nobody() {
+fn canary_the_latch_wakes_no_worker() {
     canary(&[Step::LatchSetWake], Some(2), helping_all);
     canary(&[Step::LatchSetWake], Some(2), parked);
 }

@@ -1,8 +1,8 @@
 //! Models of several parts together: the smallest possible crew of workers.
 //!
-//! What a worker of the crew does follows `blitz-core/worker` step by step, on the real deque,
-//! injector, jobs, latches and sleep protocol; only statistics, mail, leapfrogging and the random
-//! start of a search are left out. A lost wake-up shows as a deadlock.
+//! A worker of the crew follows `blitz-core/worker` step by step, on the real deque, injector,
+//! jobs, latches and sleep protocol; only statistics, mail, leapfrogging and the random start of a
+//! search are left out. A lost wake-up shows as a deadlock.
 
 mod bitmap_vs_sleep;
 mod cascade;
@@ -28,7 +28,7 @@ struct Crew {
     sleep: Sleep,
     injector: Injector,
     deques: Vec<Deque<Header>>,
-    /// For each worker: how many jobs it had pushed when a thief last wanted to force one.
+    /// For each worker: how many jobs it had pushed when a thief last tried to force one.
     watched: Vec<AtomicU64>,
 }
 
@@ -77,15 +77,15 @@ impl Crew {
         }
     }
 
-    /// `Worker::fork`, of a job that others take: its frame waits for it. Make a second job before
-    /// this call: the first frees itself, and two forks must not have the same address.
+    /// `Worker::fork`, for a job that another worker takes: its frame waits for it. Make a second
+    /// job before this call: the first frees itself, and two forks must not have the same address.
     fn fork(&self, worker: usize, work: Work) {
         self.fork_privately(worker, work);
         self.share_if_wanted(worker);
     }
 
-    /// The same by a worker whose published jobs were not stolen before: it keeps its forks if a
-    /// worker that looks for work will find them.
+    /// As `fork`, by a worker whose published jobs were not stolen before. It keeps its forks
+    /// private if a searching worker will find them.
     fn fork_and_keep(&self, worker: usize, work: Work) {
         self.fork_privately(worker, work);
         if self.sleep.counters().load().awake_but_idle() == 0 {
@@ -179,7 +179,7 @@ impl Crew {
             && self.force_and_tell(victim)
     }
 
-    /// The end of `Worker::force`.
+    /// The last steps of `Worker::force`.
     fn force_and_tell(&self, victim: usize) -> bool {
         let forced = self.deques[victim].force(self.arm(victim));
         if forced && !broken(Step::SleepForceTells) {
@@ -204,7 +204,7 @@ impl Crew {
 
     /// `Worker::run_until_stopped`.
     fn work(&self, worker: usize) {
-        let bed = self.bed(worker);
+        let bed = self.sleep.own_bed(worker);
         loop {
             while let Some(work) = self.find(worker, Look::Public) {
                 work.run(None);
@@ -230,9 +230,9 @@ impl Crew {
         }
     }
 
-    /// The same for one job: the worker leaves after it, whatever else there is.
+    /// As `work`, for one job: then the worker leaves, even if more jobs are left.
     fn work_once(&self, worker: usize) {
-        let bed = self.bed(worker);
+        let bed = self.sleep.own_bed(worker);
         let mut idle = self.sleep.start_looking(bed);
         let mut turns = 0;
         let work = loop {
@@ -249,7 +249,7 @@ impl Crew {
 
     /// `Worker::wait_helping_all`.
     fn wait_helping_all(&self, worker: usize, latch: &JobLatch, mark: Mark<Header>) {
-        let bed = self.bed(worker);
+        let bed = self.sleep.own_bed(worker);
         let stop_looking = |idle: &mut Option<Idle>| {
             if let Some(idle) = idle.take() {
                 self.sleep.work_found(bed, idle, || self.has_work());
@@ -283,7 +283,7 @@ impl Crew {
         let mut turns = 0;
         while !latch.probe() {
             give_way(&mut turns);
-            self.sleep.wait_parked(self.bed(worker), latch, || false, || self.has_work());
+            self.sleep.wait_parked(self.sleep.own_bed(worker), latch, || false, || self.has_work());
         }
     }
 
@@ -293,13 +293,13 @@ impl Crew {
         thread::spawn(move || crew.work(worker))
     }
 
-    /// Ends the pool, waits for its workers and checks the books.
+    /// Ends the pool, waits for its workers and checks the counts.
     fn finish<const N: usize>(&self, workers: [thread::JoinHandle<()>; N]) {
         self.sleep.stop();
         self.wait_for(workers);
     }
 
-    /// Waits for workers that leave by themselves and checks the books.
+    /// Waits for workers that leave by themselves, and checks the counts.
     fn wait_for<const N: usize>(&self, workers: [thread::JoinHandle<()>; N]) {
         workers.into_iter().for_each(|worker| worker.join().unwrap());
         let counts = self.sleep.counters().load();
@@ -320,7 +320,7 @@ fn job(closure: impl FnOnce() + 'static) -> Work {
     unsafe { HeapJob::into_work(closure) }
 }
 
-/// An event that one thread waits for: a thread outside of the pool, or a job that blocks.
+/// An event that one thread waits for: a thread outside the pool, or a job that blocks.
 #[derive(Clone)]
 struct Event(Arc<OnceLatch>);
 
@@ -345,7 +345,7 @@ impl Event {
     }
 }
 
-/// Called in every turn of an idle loop: lets the others run after a few turns that found nothing
+/// Called in every turn of an idle loop: after a few turns without work it lets other threads run
 /// (see `sleep/model`).
 fn give_way(turns: &mut u32) {
     *turns += 1;

@@ -21,8 +21,8 @@ fn sleep_4_a_private_job_is_found_by_a_worker_about_to_sleep() {
 
 #[test]
 fn canary_private_without_the_heavy_fence() {
-    // The search before it has a fence, too. On the real machine that is not a heavy fence, so
-    // leave it out.
+    // The search before the last look has a fence, too. On a real machine that is not a heavy
+    // fence, so the canary leaves it out.
     canary(&[Step::SleepLookFence, Step::DequeStealFence], Some(3), one_private_job);
 }
 
@@ -86,8 +86,8 @@ fn sleep_4_a_busy_thief_leaves_nothing_behind() {
     check(18_000, Some(2), a_busy_worker_takes_the_public_job);
 }
 
-/// The same with the busy worker on the owner's thread, which leaves room for more preemptions. The
-/// sleeper looks, then the public job comes, then the sleeper registers.
+/// As above, with the busy worker on the owner's thread, so that more preemptions can be explored.
+/// The sleeper looks, then the public job comes, then the sleeper registers.
 fn the_public_job_goes_after_the_private_push() {
     let crew = Crew::new(2);
     let sleeper = crew.start(1);
@@ -126,7 +126,7 @@ fn the_taker_of_the_public_job_passes_on() {
     while crew.sleep.counters().load().sleeping() == 0 {
         thread::yield_now();
     }
-    let idle = crew.sleep.start_looking(crew.bed(1));
+    let idle = crew.sleep.start_looking(crew.sleep.own_bed(1));
     let taker = thread::spawn({
         let crew = crew.clone();
         move || {
@@ -136,7 +136,7 @@ fn the_taker_of_the_public_job_passes_on() {
                     None => thread::yield_now(),
                 }
             };
-            crew.sleep.work_found(crew.bed(1), idle, || crew.has_work());
+            crew.sleep.work_found(crew.sleep.own_bed(1), idle, || crew.has_work());
             first.run(None);
         }
     });
@@ -151,7 +151,7 @@ fn the_taker_of_the_public_job_passes_on() {
 #[test]
 fn sleep_3_the_taker_of_a_public_job_sees_the_private_one_behind_it() {
     check(3_500, Some(2), the_taker_of_the_public_job_passes_on);
-    // The owner's fence is a light one, so the taker's plain fence is no partner for it.
+    // The owner's fence is a light one, so the taker's plain fence does not pair with it.
     let plain = Step::SleepCascadeFence;
     check_without(plain, 3_500, Some(2), the_taker_of_the_public_job_passes_on);
 }
@@ -164,20 +164,20 @@ fn canary_the_taker_looks_without_a_heavy_fence() {
 
 /// Worker 2 sleeps, worker 1 looks. Worker 0 publishes a job, leaves it to worker 1, and pushes a
 /// second one behind it. Then a busy worker takes the first and wakes no other. Worker 1 has found
-/// something else meanwhile. It must see the second job, although the number of jobs that it reads
-/// may mix two moments: one before the push and one after the theft.
-fn one_who_leaves_for_something_else_passes_on() {
+/// something else meanwhile. It must see the second job. The number of jobs that it reads may
+/// combine a moment before the push with one after the theft.
+fn a_worker_that_leaves_for_other_work_passes_on() {
     let crew = Crew::new(3);
     let sleeper = crew.start(2);
     while crew.sleep.counters().load().sleeping() == 0 {
         thread::yield_now();
     }
-    let idle = crew.sleep.start_looking(crew.bed(1));
+    let idle = crew.sleep.start_looking(crew.sleep.own_bed(1));
     let (here, there) = (Event::new(), Event::new());
     let leaver = thread::spawn({
         let (crew, there) = (crew.clone(), there.clone());
         move || {
-            crew.sleep.work_found(crew.bed(1), idle, || crew.has_work());
+            crew.sleep.work_found(crew.sleep.own_bed(1), idle, || crew.has_work());
             there.wait();
         }
     });
@@ -192,16 +192,16 @@ fn one_who_leaves_for_something_else_passes_on() {
 }
 
 #[test]
-fn sleep_3_one_who_leaves_for_something_else_looks_twice() {
-    check(14_000, Some(2), one_who_leaves_for_something_else_passes_on);
+fn sleep_3_a_worker_that_leaves_for_other_work_looks_twice() {
+    check(14_000, Some(2), a_worker_that_leaves_for_other_work_passes_on);
 }
 
 #[test]
-fn canary_one_who_leaves_looks_only_once() {
-    canary(&[Step::SleepCascadeAgain], Some(2), one_who_leaves_for_something_else_passes_on);
+fn canary_a_worker_that_leaves_looks_only_once() {
+    canary(&[Step::SleepCascadeAgain], Some(2), a_worker_that_leaves_for_other_work_passes_on);
 }
 
-/// Worker 0 keeps a job to itself if worker 1 looks for work, and waits for it in a leaf.
+/// Worker 0 keeps a job private if worker 1 is searching, and waits for it in a leaf.
 fn one_kept_job() {
     let crew = Crew::new(2);
     let worker = crew.start(1);
@@ -234,12 +234,12 @@ fn one_from_whom_a_job_was_kept_leaves() {
     while crew.sleep.counters().load().sleeping() == 0 {
         thread::yield_now();
     }
-    let idle = crew.sleep.start_looking(crew.bed(1));
+    let idle = crew.sleep.start_looking(crew.sleep.own_bed(1));
     let (here, there) = (Event::new(), Event::new());
     let leaver = thread::spawn({
         let (crew, there) = (crew.clone(), there.clone());
         move || {
-            crew.sleep.work_found(crew.bed(1), idle, || crew.has_work());
+            crew.sleep.work_found(crew.sleep.own_bed(1), idle, || crew.has_work());
             there.wait();
         }
     });
@@ -259,7 +259,7 @@ fn canary_one_from_whom_a_job_was_kept_does_not_look() {
     canary(&steps, Some(2), one_from_whom_a_job_was_kept_leaves);
 }
 
-/// Worker 1 sleeps, and worker 0 keeps its job all the same.
+/// Worker 1 sleeps, and worker 0 keeps its job private nevertheless.
 fn a_job_kept_from_a_sleeper() {
     let crew = Crew::new(2);
     let sleeper = crew.start(1);
@@ -286,10 +286,10 @@ fn a_busy_worker_forces(second: fn(&Crew, usize, Work)) {
     let (here, there) = (Event::new(), Event::new());
     let [first, newer] = [job(|| ()), both(&here, &there)];
     crew.fork_privately(0, first);
-    let mut idle = crew.sleep.start_looking(crew.bed(1));
-    crew.sleep.no_work_found(crew.bed(1), &mut idle, None, || true);
+    let mut idle = crew.sleep.start_looking(crew.sleep.own_bed(1));
+    crew.sleep.no_work_found(crew.sleep.own_bed(1), &mut idle, None, || true);
     assert!(idle.is_sleepy());
-    // A first look by force only notes how many jobs were pushed.
+    // The first attempt to force only notes how many jobs were pushed.
     assert!(crew.find(1, Look::Hard).is_none());
     let thief = thread::spawn({
         let (crew, there) = (crew.clone(), there.clone());
@@ -304,8 +304,8 @@ fn a_busy_worker_forces(second: fn(&Crew, usize, Work)) {
     let sleeper = thread::spawn({
         let crew = crew.clone();
         move || {
-            crew.sleep.no_work_found(crew.bed(1), &mut idle, None, || crew.has_work());
-            crew.sleep.work_found(crew.bed(1), idle, || crew.has_work());
+            crew.sleep.no_work_found(crew.sleep.own_bed(1), &mut idle, None, || crew.has_work());
+            crew.sleep.work_found(crew.sleep.own_bed(1), idle, || crew.has_work());
             crew.work(1);
         }
     });
@@ -321,7 +321,7 @@ fn sleep_4_a_busy_worker_that_forces_leaves_nothing_behind() {
 }
 
 #[test]
-fn canary_a_busy_worker_that_forces_tells_nobody() {
+fn canary_a_busy_worker_that_forces_does_not_announce() {
     canary(&[Step::SleepForceTells], Some(2), || a_busy_worker_forces(Crew::push));
     canary(&[Step::SleepForceTells], Some(2), || a_busy_worker_forces(Crew::fork));
 }

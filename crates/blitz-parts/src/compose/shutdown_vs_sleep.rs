@@ -1,9 +1,9 @@
-//! The pool ends while its workers work, look and fall asleep.
+//! The pool ends while its workers work, search and fall asleep.
 
 use super::{Crew, Event};
 use crate::prim::{Step, canary, check};
 
-/// One worker, one job from outside, and the end as soon as the job has run.
+/// One worker and one job from outside; the pool ends as soon as the job has run.
 fn stop_after_a_job() {
     let crew = Crew::new(1);
     let worker = crew.start(0);
@@ -13,7 +13,7 @@ fn stop_after_a_job() {
     crew.finish([worker]);
 }
 
-/// The end at once.
+/// The pool ends at once.
 fn stop_at_once() {
     let crew = Crew::new(2);
     let workers = [crew.start(0), crew.start(1)];
@@ -31,6 +31,6 @@ fn sleep_6_workers_leave_at_once() {
 }
 
 #[test]
-fn canary_the_end_wakes_nobody() {
+fn canary_the_end_wakes_no_worker() {
     canary(&[Step::SleepStopWakes], Some(2), stop_at_once);
 }

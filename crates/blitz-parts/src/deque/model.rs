@@ -2,7 +2,7 @@
 //!
 //! Under loom both halves of the asymmetric fence are full fences, and a full fence orders more
 //! than the free half does. So the models without a forcing thief leave the free half out
-//! altogether (`check_without`): what they show does not rest on it.
+//! altogether (`check_without`): their results do not rely on it.
 
 use super::{Deque, Linked, Place, Steal, TakeBack};
 use crate::prim::{AtomicUsize, Relaxed, Step, Witness, canary, check, check_without, thread};
@@ -11,11 +11,11 @@ use core::cell::Cell;
 use core::ptr::{NonNull, null_mut};
 use std::sync::Arc;
 
-/// As many as make a large ring grow.
+/// Enough items to make a large ring grow.
 const ITEMS: usize = 2 * DEQUE_KEEPS + 1;
 
-/// An item whose contents show whether its taker saw what was written for it, and whose link is
-/// plain memory.
+/// An item whose contents show whether its taker saw the writes of the owner. Its link is plain
+/// memory.
 struct Item {
     contents: AtomicUsize,
     armed: AtomicUsize,
@@ -88,7 +88,7 @@ impl Rig {
         let _ = unsafe { self.deque.owner() }.push(self.item(index), |item| self.arm(item));
     }
 
-    /// Owner: pops, and checks what it got.
+    /// Owner: pops an item, and checks it.
     fn pop(&self) -> Option<usize> {
         // SAFETY: as in `fork`.
         unsafe { self.deque.owner() }.pop().map(|item| self.index(item))
@@ -145,7 +145,7 @@ impl Rig {
         self.steal()
     }
 
-    /// Owner: takes everything that is public.
+    /// Owner: takes all public items.
     fn rest(&self) -> Vec<usize> {
         core::iter::from_fn(|| self.pop()).collect()
     }
@@ -225,7 +225,7 @@ fn publish_against_steal() {
 }
 
 #[test]
-fn deque_4_a_thief_sees_what_was_written_before_publish() {
+fn deque_4_a_thief_sees_writes_from_before_publish() {
     check(30, None, publish_against_steal);
     check_without(Step::BarrierLight, 30, None, publish_against_steal);
 }
@@ -235,7 +235,7 @@ fn canary_publish_without_release() {
     canary(&[Step::DequePublishRelease], None, publish_against_steal);
 }
 
-/// An item is pushed above a fork, and every thread sees it above.
+/// An item is pushed above a fork, and every thread sees it in that place.
 fn push_above_a_fork_against_steal() {
     let rig = Rig::new();
     let thief = thread::spawn({
@@ -329,7 +329,7 @@ fn canary_owner_does_not_wait_for_a_forcing_thief() {
 }
 
 #[test]
-fn canary_owner_does_not_see_what_the_thief_did() {
+fn canary_the_owner_does_not_see_the_thiefs_writes() {
     canary(&[Step::DequeForceAcquire], None, take_back_against_force);
 }
 
@@ -354,7 +354,7 @@ fn fork_against_force() {
 }
 
 #[test]
-fn deque_4_a_forcing_thief_sees_what_was_written_before_fork() {
+fn deque_4_a_forcing_thief_sees_writes_from_before_fork() {
     check(15, None, fork_against_force);
 }
 
@@ -363,8 +363,8 @@ fn canary_fork_without_release() {
     canary(&[Step::DequeForkRelease], None, fork_against_force);
 }
 
-/// The thief begins to force before there are any links. The newest fork that it sees has become
-/// the newest again.
+/// The thief begins to force before there are any links. The newest fork that it sees is one that
+/// has become the newest again.
 fn fork_and_take_back_against_force() {
     let rig = Rig::new();
     let gone = rig.fork(3);
@@ -416,7 +416,7 @@ fn mark_against_force() {
 }
 
 #[test]
-fn deque_9_what_is_below_a_mark_stays_while_a_thief_forces() {
+fn deque_9_items_below_a_mark_stay_while_a_thief_forces() {
     check(1_000, Some(3), mark_against_force);
 }
 
@@ -511,8 +511,8 @@ fn deque_1_two_forcing_thieves_against_an_owner() {
     check(4_000, Some(2), two_forcing_thieves);
 }
 
-/// A thief forces at a bad moment and fails. Then the owner sits in a long leaf with a private
-/// fork. The next attempt must succeed, because nothing else would make the fork public.
+/// A thief tries to force at a bad moment and fails. Then the owner sits in a long leaf with a
+/// private fork. The next attempt must succeed, because nothing else would make the fork public.
 fn force_after_a_vain_one(owner: fn(&Rig, Place<Item>) -> usize) {
     let rig = Rig::new();
     let place = rig.fork(0);
@@ -588,7 +588,7 @@ fn count_against_take_back() {
 }
 
 #[test]
-fn deque_8_counting_disturbs_nobody() {
+fn deque_8_counting_disturbs_no_thread() {
     check(100, Some(3), count_against_take_back);
 }
 
@@ -640,8 +640,8 @@ fn deque_5_a_large_ring_is_freed_behind_its_last_reader() {
     check_without(Step::BarrierLight, 100, Some(3), shrink_against_steal);
 }
 
-/// A thief that began before the first ring was replaced finds the ring that the owner went back
-/// to.
+/// A thief that began before the first ring was replaced finds the small ring to which the owner
+/// went back.
 fn shrink_under_an_early_thief() {
     let rig = Rig::new();
     let thief = thread::spawn({

@@ -33,7 +33,7 @@ impl<T> Clone for Owner<'_, T> {
 }
 impl<T> Copy for Owner<'_, T> {}
 
-/// Where a fork lies: holds the fork that was the newest before it.
+/// The place of a fork: remembers the fork that was the newest before it.
 #[must_use = "a fork has to be taken back"]
 #[derive(Debug)]
 pub struct Place<T>(*mut T);
@@ -45,12 +45,12 @@ impl<T> Clone for Place<T> {
 }
 impl<T> Copy for Place<T> {}
 
-/// A moment of a deque. Separates later items from those that were there.
+/// A moment of a deque. Separates later items from earlier ones.
 #[derive(Debug)]
 pub struct Mark<T> {
     end: isize,
-    /// The newest fork: if it becomes public, all that comes after it lies above it. Only compared,
-    /// never followed.
+    /// The newest fork: if it becomes public, all later items lie above it. Only compared, never
+    /// followed.
     newest: *mut T,
 }
 
@@ -66,7 +66,7 @@ impl<T> Clone for Mark<T> {
 }
 impl<T> Copy for Mark<T> {}
 
-/// What [`Owner::publish`] did.
+/// The result of [`Owner::publish`].
 #[must_use]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Published {
@@ -76,7 +76,7 @@ pub struct Published {
     pub was_empty: bool,
 }
 
-/// What [`Owner::take_back_public`] found.
+/// The result of [`Owner::take_back_public`].
 #[must_use]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TakeBack {
@@ -95,7 +95,7 @@ impl<'a, T: Linked> Owner<'a, T> {
     ///    it public, it stays until the owner has popped it or has seen that its taker is done with
     ///    it. Its link stays unchanged even if another thread runs it.
     /// 2. Forks are taken back newest first, each once, with the place they got here: `take_back`
-    ///    and `take_back_public` rest on this.
+    ///    and `take_back_public` rely on this.
     #[inline(always)]
     pub unsafe fn fork(self, fork: NonNull<T>) -> Place<T> {
         let own = &*self.deque.own;
@@ -111,8 +111,9 @@ impl<'a, T: Linked> Owner<'a, T> {
     /// Takes back the newest fork, which lies at `place`, if it is private. Otherwise returns
     /// false, and the caller calls [`take_back_public`](Self::take_back_public).
     ///
-    /// The stored value comes from the caller's `place`, not from the fork's link. Passing it
-    /// through memory from each fork to the next would cost more than all the rest of a fork.
+    /// The stored value comes from the caller's `place`, not from the fork's link. Otherwise each
+    /// fork would wait for the store of the fork before it, which would cost more than the rest of
+    /// a fork.
     #[inline(always)]
     pub fn take_back(self, place: Place<T>) -> bool {
         let own = &*self.deque.own;
@@ -130,7 +131,7 @@ impl<'a, T: Linked> Owner<'a, T> {
         self.enter();
         let public = self.deque.open.published.load(Relaxed) == fork.as_ptr();
         if public {
-            // All that are older are public, too.
+            // All older forks are public, too.
             self.deque.set_published(place.0);
         }
         self.leave();
@@ -142,7 +143,9 @@ impl<'a, T: Linked> Owner<'a, T> {
     pub fn push(self, item: NonNull<T>, arm: impl Fn(NonNull<T>)) -> usize {
         let deque = self.deque;
         self.enter();
-        let forks = deque.expose(deque.own.newest.load(Relaxed), |private| private, arm);
+        let newest = deque.own.newest.load(Relaxed);
+        let has_forks = newest != deque.open.published.load(Relaxed);
+        let forks = if has_forks { deque.expose(newest, |private| private, arm) } else { 0 };
         let end = deque.open.end.load(Relaxed);
         deque.make_room(end, 1);
         deque.buffer().slot(end).store(item.as_ptr(), Relaxed);
@@ -153,8 +156,8 @@ impl<'a, T: Linked> Owner<'a, T> {
     }
 
     /// Arms the oldest private forks and makes them public. `wanted` maps the number of private
-    /// forks to the number to publish. Arming comes this late so that forks which stay private do
-    /// not pay for it.
+    /// forks to the number to publish. Arming comes this late so that private forks do not pay for
+    /// it.
     pub fn publish(
         self,
         wanted: impl FnOnce(usize) -> usize,
@@ -170,7 +173,7 @@ impl<'a, T: Linked> Owner<'a, T> {
         Published { count, was_empty }
     }
 
-    /// This moment.
+    /// Returns a mark of this moment.
     #[inline]
     pub fn mark(self) -> Mark<T> {
         // A thief that forces in between only moves items that belong below the mark.
@@ -186,7 +189,7 @@ impl<'a, T: Linked> Owner<'a, T> {
             return None;
         }
         let end = self.deque.open.end.load(Relaxed);
-        // Older items lie below that fork. If it was stolen, so were they.
+        // Older items lie below that fork. If the fork was stolen, they were stolen, too.
         let above = end > mark.end && self.slot(end - 1) != mark.newest;
         if above { self.pop() } else { None }
     }
@@ -195,7 +198,7 @@ impl<'a, T: Linked> Owner<'a, T> {
     /// newer.
     #[inline]
     pub fn pop(self) -> Option<NonNull<T>> {
-        // `top` only grows, so an old reading that says "empty" is right.
+        // `top` only grows, so even an old value that means "empty" is right.
         if self.deque.top.load(Relaxed) >= self.deque.open.end.load(Relaxed) {
             return None;
         }
@@ -243,7 +246,7 @@ impl<'a, T: Linked> Owner<'a, T> {
         }
         let mut turns = 0u32;
         while self.deque.own.force.load(Acquire) != 0 {
-            // O11. The thief may be off its core inside the heavy fence.
+            // O11. The thief may have lost its core inside the heavy fence.
             turns += 1;
             if turns < tuning::FORCE_WAIT_SPINS { spin_loop() } else { yield_now() }
         }
@@ -272,7 +275,8 @@ impl<T: Linked> Owner<'_, T> {
         is_done
     }
 
-    /// The deque is empty, and stays so: goes back to the largest ring that is not a large one.
+    /// Goes back to the largest ring that does not count as large. The deque is empty and stays
+    /// empty.
     fn leave_large_rings(self) -> bool {
         let deque = self.deque;
         let current = deque.open.ring.load(Relaxed);
@@ -281,8 +285,8 @@ impl<T: Linked> Owner<'_, T> {
         let (large, small) = unsafe { Buffer::split_large(current, deque.rings.left.get()) };
         deque.rings.left.set(large);
         if current != small {
-            // A thief that finds the small ring has not seen an item in it: whatever it reads
-            // there, its exchange fails.
+            // A thief that finds the small ring has seen no item in it. Whatever it reads there,
+            // its exchange fails.
             deque.open.ring.store(small, Relaxed); // O21
             deque.open.buffer.swap(small, Relaxed); // O22
         }
@@ -308,8 +312,8 @@ impl<T: Linked> Owner<'_, T> {
 }
 
 impl<T> Owner<'_, T> {
-    /// Whether a thief could take something now, as far as the owner knows. `top` may have moved on
-    /// since. Then the next fork looks again, and a thief that is about to sleep looks itself.
+    /// Whether a thief could take something now, as far as the owner knows. `top` may have moved
+    /// since. Then the next fork checks again, and a thief that is about to sleep looks for itself.
     #[inline(always)]
     pub fn has_public(self) -> bool {
         self.deque.open.end.load(Relaxed) > self.deque.top.load(Relaxed)

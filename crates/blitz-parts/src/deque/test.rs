@@ -1,4 +1,4 @@
-//! The deque on real threads, and against models of what it should do.
+//! The deque on real threads, and compared with simple models.
 
 use super::{Deque, Linked, Mark, Owner, Place, Published, Steal, TakeBack};
 use crate::prim::{AtomicBool, AtomicPtr, AtomicU32, AtomicUsize, Relaxed, SeqCst};
@@ -28,7 +28,7 @@ unsafe impl Linked for Item {
     }
 }
 
-/// Items to push: each is known by its place.
+/// Items to push; each is identified by its index.
 struct Items(Vec<Item>);
 
 impl Items {
@@ -103,7 +103,7 @@ fn ops() -> impl Strategy<Value = Vec<Op>> {
     proptest::collection::vec(op, 0..900)
 }
 
-/// What the deque should hold: the items, oldest first. The first `public` of them are public.
+/// The expected items of the deque, oldest first. The first `public` of them are public.
 #[derive(Default)]
 struct Expected {
     items: VecDeque<usize>,
@@ -228,7 +228,7 @@ fn compare_with_crossbeam(ops: &[(bool, bool)]) {
 }
 
 proptest! {
-    // Every `force` is a heavy fence; more cases would take long on a busy machine.
+    // Every `force` is a heavy fence, so more cases would take too long on a busy machine.
     #![proptest_config(ProptestConfig::with_cases(64))]
 
     #[test]
@@ -245,7 +245,7 @@ proptest! {
 }
 
 #[test]
-fn deque_7_a_thief_whose_condition_fails_leaves_the_item() {
+fn deque_7_a_thief_leaves_the_item_if_its_condition_fails() {
     let items = Items::new(2);
     let deque = Deque::new();
     let _ = items.fork(&deque, 0);
@@ -283,7 +283,7 @@ fn deque_3_take_back_of_a_stolen_fork_says_so() {
     let nothing_else = |_| unreachable!("there is nothing else");
     assert!(!take_back(&deque, items.item(0), place, nothing_else));
     assert_eq!(owner(&deque).pop(), None);
-    // And the deque goes on as before.
+    // The deque still works.
     let place = items.fork(&deque, 0);
     assert!(owner(&deque).take_back(place));
 }
@@ -411,7 +411,7 @@ fn deque_8_counting_changes_nothing() {
 }
 
 #[test]
-fn deque_9_only_what_came_after_a_mark_is_above_it() {
+fn deque_9_only_later_items_are_above_a_mark() {
     let items = Items::new(5);
     let deque = Deque::new();
     let own = owner(&deque);
@@ -482,7 +482,7 @@ fn storm(count: usize, thieves: u64) -> (Vec<u32>, usize) {
             if rng.below(4) == 0 {
                 let _ = own.publish(|_| rng.below(5), |_| ());
             }
-            // All of them now and then, so that the list is not always long.
+            // Sometimes all of them, so that the list is not always long.
             let leave = if rng.below(20) == 0 { frames.len() } else { rng.below(10) };
             for (fork, place) in
                 frames.split_off(frames.len().saturating_sub(leave)).into_iter().rev()

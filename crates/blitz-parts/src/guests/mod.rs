@@ -1,9 +1,9 @@
-//! Workers that wait for a latch and still take injected jobs. Posters notify each parked one.
+//! Workers that wait for a latch and still take injected jobs. A poster notifies all of them.
 //!
 //! # Who calls it
 //! A waiting worker that the sleep protocol does not wake for posted work: [`Guests::add`] before
 //! it parks, [`Guests::remove`] after its wait. A thread that has injected a job, or has put a task
-//! where all workers look: [`Guests::tell_of_job`], [`Guests::tell_of_task`]. A scope whose job
+//! where all workers look: [`Guests::notify_of_job`], [`Guests::notify_of_task`]. A scope whose job
 //! goes through the injector: [`Injected::set`]. Callers: `blitz-core/team`,
 //! `blitz-core/worker/wait`.
 //!
@@ -11,7 +11,7 @@
 //! | where | meaning | who writes |
 //! |---|---|---|
 //! | `list` | the guests, behind a lock; a worker is there once per nested wait | guests |
-//! | `jobs` | how many there are | guests |
+//! | `jobs` | how many guests there are | guests |
 //! | `tasks` | how many of them take tasks, too | guests |
 //! | [`Injected`] | an awaited job may be among the injected ones | the thread that injects it |
 //!
@@ -23,12 +23,12 @@
 //! ```
 //!
 //! # Invariants
-//! - **GUESTS-1** A guest that parks after its last look is notified of a job that it did not see
-//!   there.
+//! - **GUESTS-1** A guest that parks after its last look is notified of a job that this look
+//!   missed.
 //! - **GUESTS-2** A guest that takes tasks is notified of a task in the same way. Other guests are
 //!   not notified of tasks.
-//! - **GUESTS-3** A guest that parks beside an injected job of its own wait is notified of it, and
-//!   then sees that [`Injected`] is set.
+//! - **GUESTS-3** If a job that a guest waits for is injected while the guest parks, the guest is
+//!   notified, and then sees that [`Injected`] is set.
 //! - **GUESTS-4** While there is no guest a poster takes no lock.
 //!
 //! # Orderings
@@ -42,8 +42,8 @@
 //!
 //! # What this does not do
 //! It has no fence of its own: the poster has passed the one in `new_jobs` or `new_task`, and the
-//! guest the one in `wait_parked`. It wakes each guest, not one of them: a guest may take a job
-//! only if it waits for it. It chooses no job.
+//! guest the one in `wait_parked`. It wakes all guests, not just one: a guest may take a job only
+//! if it waits for that job. It does not choose jobs.
 //!
 //! # Lineage
 //! Ours. The sleep protocol wakes as many workers as there are jobs. A guest does not count as one
@@ -75,16 +75,16 @@ pub struct Guest {
 }
 
 impl Guests {
-    /// No guests.
+    /// Creates an empty list.
     ///
     /// ```
     /// use blitz_parts::guests::{Guest, Guests};
     /// let guests = Guests::new();
-    /// guests.tell_of_job(|_| unreachable!("there is none"));
+    /// guests.notify_of_job(|_| unreachable!("there is none"));
     /// let guest = Guest { worker: 3, tasks: false };
     /// guests.add(guest);
     /// let mut told = Vec::new();
-    /// guests.tell_of_job(|worker| told.push(worker));
+    /// guests.notify_of_job(|worker| told.push(worker));
     /// assert_eq!(told, [3]);
     /// guests.remove(guest);
     /// ```
@@ -123,23 +123,23 @@ impl Guests {
     /// Calls `notify` with the index of each guest. The caller has injected a job and has fenced
     /// since.
     #[inline]
-    pub fn tell_of_job(&self, notify: impl FnMut(usize)) {
+    pub fn notify_of_job(&self, notify: impl FnMut(usize)) {
         if self.jobs.load(Relaxed) > 0 {
-            self.tell(|_| true, notify); // O2
+            self.notify_chosen(|_| true, notify); // O2
         }
     }
 
     /// Calls `notify` with the index of each guest that takes tasks. The caller has put a task
     /// where all workers look, and has fenced since.
     #[inline]
-    pub fn tell_of_task(&self, notify: impl FnMut(usize)) {
+    pub fn notify_of_task(&self, notify: impl FnMut(usize)) {
         if self.tasks.load(Relaxed) > 0 {
-            self.tell(|guest| guest.tasks, notify); // O2
+            self.notify_chosen(|guest| guest.tasks, notify); // O2
         }
     }
 
     #[cold]
-    fn tell(&self, chosen: impl Fn(&Guest) -> bool, notify: impl FnMut(usize)) {
+    fn notify_chosen(&self, chosen: impl Fn(&Guest) -> bool, notify: impl FnMut(usize)) {
         let list = self.lock();
         list.iter().filter(|guest| chosen(guest)).map(|guest| guest.worker).for_each(notify);
     }

@@ -55,20 +55,20 @@ impl Rig {
         self.injected.set();
         let was_empty = self.injector.push(self.job());
         self.sleep.new_jobs(1, was_empty);
-        self.guests.tell_of_job(|worker| self.notify(worker));
+        self.guests.notify_of_job(|worker| self.notify(worker));
     }
 
     /// `Team::schedule_from_outside`.
     fn schedule(&self) {
         self.task.store(true, Relaxed);
         self.sleep.new_jobs(1, true);
-        self.guests.tell_of_task(|worker| self.notify(worker));
+        self.guests.notify_of_task(|worker| self.notify(worker));
     }
 
     /// The worker waits as a guest until it has run `enough` jobs.
     fn wait(&self, guest: Guest, enough: usize) {
-        let bed = self.sleep.bed(guest.worker).expect("there is a bed");
-        let latch = JobLatch::new(NonNull::from(bed));
+        let bed = self.sleep.own_bed(guest.worker);
+        let latch = JobLatch::new(NonNull::from(&*bed));
         self.guests.add(guest);
         let mut turns = 0;
         while self.ran.load(Relaxed) < enough {
@@ -121,13 +121,13 @@ fn schedule_beside_a_guest() {
 }
 
 #[test]
-fn guests_1_a_guest_hears_of_injected_jobs() {
+fn guests_1_a_guest_is_notified_of_injected_jobs() {
     check(800, Some(3), one_job);
     check(2_500, Some(2), || inject_beside_a_guest(2));
 }
 
 #[test]
-fn guests_2_a_guest_hears_of_tasks() {
+fn guests_2_a_guest_is_notified_of_tasks() {
     check(450, Some(3), schedule_beside_a_guest);
 }
 

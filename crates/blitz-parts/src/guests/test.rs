@@ -12,33 +12,33 @@ fn told(tell: impl FnOnce(&mut dyn FnMut(usize))) -> Vec<usize> {
 }
 
 #[test]
-fn guests_1_each_guest_is_told_of_a_job() {
+fn guests_1_each_guest_is_notified_of_a_job() {
     let guests = Guests::default();
     guests.add(JOBS);
     guests.add(TASKS);
-    assert_eq!(told(|notify| guests.tell_of_job(notify)), [1, 2]);
+    assert_eq!(told(|notify| guests.notify_of_job(notify)), [1, 2]);
     guests.remove(JOBS);
-    assert_eq!(told(|notify| guests.tell_of_job(notify)), [2]);
+    assert_eq!(told(|notify| guests.notify_of_job(notify)), [2]);
 }
 
 #[test]
-fn guests_1_a_worker_in_two_waits_is_told_until_both_are_over() {
+fn guests_1_a_worker_in_two_waits_is_notified_until_both_are_over() {
     let guests = Guests::new();
     guests.add(JOBS);
     guests.add(JOBS);
     guests.remove(JOBS);
-    assert_eq!(told(|notify| guests.tell_of_job(notify)), [1]);
+    assert_eq!(told(|notify| guests.notify_of_job(notify)), [1]);
 }
 
 #[test]
-fn guests_2_only_those_for_tasks_are_told_of_one() {
+fn guests_2_only_guests_for_tasks_are_notified_of_a_task() {
     let guests = Guests::new();
     guests.add(JOBS);
-    assert!(told(|notify| guests.tell_of_task(notify)).is_empty());
+    assert!(told(|notify| guests.notify_of_task(notify)).is_empty());
     guests.add(TASKS);
-    assert_eq!(told(|notify| guests.tell_of_task(notify)), [2]);
+    assert_eq!(told(|notify| guests.notify_of_task(notify)), [2]);
     guests.remove(TASKS);
-    assert!(told(|notify| guests.tell_of_task(notify)).is_empty());
+    assert!(told(|notify| guests.notify_of_task(notify)).is_empty());
 }
 
 #[test]
@@ -53,7 +53,7 @@ fn guests_3_the_flag_stays_set() {
 fn guests_4_without_guests_no_lock_is_taken() {
     let guests = Guests::new();
     let locked = guests.lock();
-    guests.tell_of_job(|_| unreachable!("there is no guest"));
-    guests.tell_of_task(|_| unreachable!("there is no guest"));
+    guests.notify_of_job(|_| unreachable!("there is no guest"));
+    guests.notify_of_task(|_| unreachable!("there is no guest"));
     drop(locked);
 }

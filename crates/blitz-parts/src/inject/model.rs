@@ -85,7 +85,7 @@ fn two_takers() {
 }
 
 #[test]
-fn inject_3_a_taker_sees_what_the_pusher_wrote() {
+fn inject_3_a_taker_sees_the_pushers_writes() {
     check(400, Some(3), two_takers);
 }
 

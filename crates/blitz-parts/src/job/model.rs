@@ -62,7 +62,7 @@ impl Rig {
             // SAFETY: a stolen fork was armed, and `pop` acquires that (JOB-5).
             let latch = unsafe { Header::latch(fork.header()) };
             while !latch.probe() {
-                self.sleep.wait_parked(self.bed(), latch, || false, || false);
+                self.sleep.wait_parked(self.sleep.own_bed(0), latch, || false, || false);
             }
             assert_eq!(self.ran.load(Relaxed), 1, "set before the closure has run");
             // SAFETY: the latch was seen set, and this is the only taking.
@@ -122,7 +122,8 @@ fn the_frame_goes_after_the_latch() {
         }
     };
     let job = Box::new(StackJob::new(OnceLatch::new(), closure));
-    // SAFETY: the box stays in place until its latch was seen set; the closure is fit to be sent.
+    // SAFETY: the box stays in place until its latch was seen set; the closure may be sent to other
+    // threads.
     let work = unsafe { job.as_work() };
     let runner = thread::spawn(move || work.run(None));
     job.latch().wait();

@@ -1,4 +1,4 @@
-//! Jobs: results, panics and what is dropped when.
+//! Jobs: results, panics and the order of drops.
 
 use super::{Armed, Header, HeapJob, StackJob};
 use crate::latch::{OnceLatch, Runner};
@@ -33,9 +33,9 @@ fn job_1_a_heap_job_is_moved_out_before_it_runs_whatever_its_alignment() {
 }
 
 #[test]
-fn job_1_run_inline_tells_the_closure_that_it_has_not_moved() {
+fn job_1_run_inline_calls_the_closure_as_not_migrated() {
     let job = StackJob::new(Armed, |migrated: bool| !migrated);
-    // SAFETY: the job was never given out.
+    // SAFETY: no other thread ever had the job.
     assert!(unsafe { job.run_inline() });
 }
 
@@ -71,7 +71,7 @@ fn job_5_an_armed_fork_notes_its_runner_and_sets_the_latch() {
     let bed = NonNull::from(sleep.add_bed());
     let runner = Runner { index: 3, run: 7 };
     let job = StackJob::new(Armed, |_: bool| {
-        // What a waiter that follows the runner would see.
+        // Check what a waiter that follows the runner would see.
         17
     });
     // SAFETY: no other thread sees the job.

@@ -34,7 +34,7 @@ fn one_bed() -> Sleep {
 }
 
 /// A worker that is awake sees a latch set.
-fn job_latch_carries_what_was_written() {
+fn job_latch_publishes_earlier_writes() {
     let sleep = one_bed();
     let rig = Rig::new(JobLatch::new(NonNull::from(sleep.bed(0).expect("one bed"))));
     let setter = thread::spawn({
@@ -49,13 +49,13 @@ fn job_latch_carries_what_was_written() {
 }
 
 #[test]
-fn latch_1_a_probe_sees_what_was_written_before_set() {
-    check(4, None, job_latch_carries_what_was_written);
+fn latch_1_a_probe_sees_writes_from_before_set() {
+    check(4, None, job_latch_publishes_earlier_writes);
 }
 
 #[test]
 fn canary_probe_without_acquire() {
-    canary(&[Step::LatchProbeAcquire], None, job_latch_carries_what_was_written);
+    canary(&[Step::LatchProbeAcquire], None, job_latch_publishes_earlier_writes);
 }
 
 /// A worker resets the latch and looks: it sees what the setter wrote, or finds the latch set
@@ -70,11 +70,11 @@ fn reset_against_set() {
     rig.latch.reset();
     let seen = rig.written.load(Relaxed);
     setter.join().unwrap();
-    assert!(seen == 1 || rig.latch.probe(), "the worker misses what the latch was set for");
+    assert!(seen == 1 || rig.latch.probe(), "the worker misses the setter's writes");
 }
 
 #[test]
-fn latch_1_a_reset_sees_what_was_written_before_set() {
+fn latch_1_a_reset_sees_writes_from_before_set() {
     check(3, None, reset_against_set);
 }
 
@@ -149,7 +149,7 @@ fn latch_4_exactly_one_decrement_sets() {
     check(700, None, the_last_decrement_sets);
 }
 
-/// Two threads that finish, each with something written, and a foreign thread that waits for both.
+/// Two threads each write a word and finish. A foreign thread waits for both.
 fn all_finishers_are_seen() {
     let rig = Arc::new((
         CountLatch::new(2, OnceLatch::new()),
@@ -169,7 +169,7 @@ fn all_finishers_are_seen() {
 }
 
 #[test]
-fn latch_4_the_waiter_sees_what_all_finishers_wrote() {
+fn latch_4_the_waiter_sees_the_writes_of_all_finishers() {
     check(1_500, None, all_finishers_are_seen);
 }
 
@@ -213,8 +213,7 @@ fn latch_5_one_notifier_wakes_a_sleeping_worker() {
     check(15_000, None, one_notifier_has_the_duty);
 }
 
-/// A worker posts something and goes to sleep; an observer that finds it asleep sees what it
-/// posted.
+/// A worker posts something and goes to sleep. An observer that finds it asleep sees the post.
 fn an_observer_of_a_sleeper() {
     let rig = Arc::new((CoreLatch::new(), AtomicUsize::new(0)));
     let worker = thread::spawn({
@@ -231,7 +230,7 @@ fn an_observer_of_a_sleeper() {
 }
 
 #[test]
-fn latch_6_an_observer_sees_what_a_sleeper_did() {
+fn latch_6_an_observer_sees_the_sleepers_writes() {
     check(3, None, an_observer_of_a_sleeper);
 }
 

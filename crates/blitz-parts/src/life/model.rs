@@ -4,7 +4,7 @@ use super::{Held, Left, Life, Released, TasksHeld, TasksReleased};
 use crate::prim::{AcqRel, AtomicBool, AtomicUsize, Relaxed, Step, Witness, canary, check, thread};
 use std::sync::Arc;
 
-/// A pool without workers. What its holders use lives until the workers are told to stop.
+/// A pool without workers. The data of its holders lives until the workers are told to stop.
 struct Rig {
     life: Life,
     used: Witness,
@@ -63,7 +63,7 @@ impl Rig {
     }
 }
 
-/// A worker that leaves takes a hold for itself, while another thread tries to.
+/// A worker that leaves takes a hold for itself, while another thread tries to get one.
 fn hold_beside_a_worker_that_leaves() {
     let rig = Rig::new();
     let other = rig.start(|rig| {
@@ -141,12 +141,12 @@ fn hold_while_leaving() {
 }
 
 #[test]
-fn life_2_the_first_zero_is_told_once() {
+fn life_2_the_first_zero_is_reported_once() {
     check(400, Some(3), hold_while_leaving);
 }
 
 #[test]
-fn canary_each_zero_is_told() {
+fn canary_each_zero_is_reported() {
     canary(&[Step::LifeStopsOnce], Some(3), hold_while_leaving);
 }
 
@@ -167,7 +167,7 @@ fn section_beside_the_end() {
     assert_eq!(rig.stops.load(Relaxed), 1);
 }
 
-/// The same while a job ends, too, which may release the last hold.
+/// As above, while a job ends that may release the last hold.
 fn section_beside_the_end_of_a_job() {
     let rig = Rig::new();
     rig.life.hold();
@@ -260,7 +260,7 @@ fn look_beside_the_end_of_tasks() {
         move |rig| {
             let ended = rig.life.tasks_end();
             let seen = written.each_ref().map(|word| word.load(Relaxed));
-            assert!(!ended || seen == [1; 2], "what holders did before the end of tasks");
+            assert!(!ended || seen == [1; 2], "writes of the holders before the end of tasks");
         }
     });
     go(0)(&rig);
@@ -270,7 +270,7 @@ fn look_beside_the_end_of_tasks() {
 }
 
 #[test]
-fn life_4_the_end_of_tasks_is_seen_after_what_holders_did() {
+fn life_4_a_thread_that_sees_the_end_of_tasks_sees_the_holders_writes() {
     check(6_000, Some(3), look_beside_the_end_of_tasks);
 }
 
@@ -350,7 +350,7 @@ fn late_beside_the_drop() {
         let (life, queued, team) = (life.clone(), queued.clone(), team.clone());
         move || {
             life.come_late(|| {
-                // As the queue's lock does.
+                // Stands for the queue's lock.
                 queued.swap(true, AcqRel);
                 team.read();
             });

@@ -85,7 +85,7 @@ fn life_3_a_section_that_comes_too_late_leaves_no_hold() {
 }
 
 #[test]
-fn life_4_who_ends_tasks_beside_a_job_cancels_them() {
+fn life_4_a_thread_that_ends_tasks_beside_a_job_cancels_them() {
     let life = Life::new(1, 1);
     life.hold();
     assert_eq!(life.try_hold(|| unreachable!("the handle is there")), Held::Granted);
@@ -121,7 +121,7 @@ fn life_7_a_latecomer_counts_while_it_is_inside() {
 }
 
 #[test]
-fn life_8_the_start_and_the_end_are_those_of_the_last() {
+fn life_8_the_last_participant_completes_the_start_and_the_end() {
     let life = Life::new(2, 1);
     life.count_in();
     life.count_in();

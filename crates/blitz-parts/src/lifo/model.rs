@@ -45,12 +45,12 @@ fn lifo_1_every_task_leaves_once() {
 }
 
 #[test]
-fn lifo_2_what_the_owner_saw_empty_stays_empty() {
+fn lifo_2_a_slot_that_the_owner_saw_empty_stays_empty() {
     check(7_500, Some(4), owner_against_taker);
 }
 
 #[test]
-fn lifo_3_a_taker_sees_what_was_written_before_put() {
+fn lifo_3_a_taker_sees_writes_from_before_put() {
     check(7_500, Some(4), owner_against_taker);
 }
 

@@ -30,7 +30,7 @@ fn lifo_1_the_newest_stays_and_the_one_before_is_evicted() {
 }
 
 #[test]
-fn lifo_4_a_task_that_nobody_took_is_cancelled() {
+fn lifo_4_a_task_that_was_not_taken_is_cancelled() {
     let alive = Arc::new(());
     let slot = LifoSlot::new();
     let held = alive.clone();

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 const JOBS: usize = 2;
 
-/// A mailbox; per job something written before it is posted, and how often it ran.
+/// A mailbox. For each job: a word written before it is posted, and how often it ran.
 struct Rig {
     mailbox: Mailbox,
     written: [AtomicUsize; JOBS],
@@ -78,12 +78,12 @@ fn mail_1_each_job_runs_once() {
 }
 
 #[test]
-fn mail_2_a_sender_runs_what_a_worker_left() {
+fn mail_2_a_sender_runs_jobs_that_a_worker_left() {
     check(90, None, post_twice_beside_disown);
 }
 
 #[test]
-fn mail_3_the_runner_sees_what_the_sender_wrote() {
+fn mail_3_the_runner_sees_the_senders_writes() {
     check(2_000, Some(3), post_beside_disown);
 }
 

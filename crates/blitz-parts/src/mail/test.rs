@@ -33,7 +33,7 @@ fn mail_1_the_worker_gets_its_mail_while_it_is_there() {
 }
 
 #[test]
-fn mail_2_what_comes_later_its_sender_runs() {
+fn mail_2_the_sender_runs_later_jobs() {
     let (mailbox, ran) = (Mailbox::new(), Arc::default());
     assert!(matches!(mailbox.post(job(&ran)), Posted::Delivered));
     assert_eq!(run(mailbox.disown()), 1);

@@ -1,5 +1,5 @@
-//! Decides whether a thread stays awake for a moment before it blocks: it does if that paid off
-//! before.
+//! Decides whether a thread stays awake for a moment before it blocks. It does if this paid off in
+//! its earlier waits.
 
 use crate::prim::{MODELLED, spin_loop, yield_now};
 use crate::tuning;
@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 thread_local! {
     static SPINNING: Habit = const { Habit::new() };
     static YIELDING: Habit = const { Habit::new() };
-    static GIVING_WAY: Habit = const { Habit::new() };
+    static GIVING_WAY: Courtesy = const { Courtesy::new() };
 }
 
 /// Calls `ready` repeatedly for a moment, if that has paid off so far on this thread. Returns
@@ -20,28 +20,55 @@ pub(crate) fn spin_until(ready: impl Fn() -> bool) -> bool {
     !MODELLED && SPINNING.with(|habit| habit.try_it(|| spin(ready)))
 }
 
-/// As `spin_until`, then for a longer moment with yields, if those have paid off so far. For a
-/// thread that waits for a worker, which may need the core of this very thread. A thread that
-/// yields frees its core just as one that blocks, and needs no wake-up afterwards.
+/// Spins as `spin_until` does, then yields for longer, if yields have paid off so far. It is for a
+/// thread that waits for a worker, because the worker may need this thread's core. A thread that
+/// yields frees its core, like one that blocks, and needs no wake-up afterwards.
 pub(crate) fn yield_until(ready: impl Fn() -> bool) -> bool {
     spin_until(&ready) || !MODELLED && YIELDING.with(|habit| habit.try_it(|| give_way(ready)))
 }
 
-/// Yields once, for a thread that is about to block until others give it work.
+/// Yields for a moment, if that has paid off so far on this thread. It is for a thread that is
+/// about to block until other threads or the kernel give it work. `ready` returns whether another
+/// thread has given it some.
 ///
-/// Other threads on the core can then give it several items at once, and none of them has to wake
-/// it. If a yield costs a time slice, the next yields are skipped: a blocked thread gets a core as
-/// soon as it is woken, but a thread that yields does not.
-pub fn give_way_once() {
+/// A thread that yields needs no wake-up, and the threads that share its core can give it several
+/// items at once. If a yield costs a time slice, the thread does not yield before its next waits: a
+/// blocked thread gets a core as soon as it is woken, but a thread that yields does not. The thread
+/// calls [`wait_is_over`] afterwards.
+pub fn give_way_before_wait(ready: impl Fn() -> bool) {
     if !MODELLED {
-        GIVING_WAY.with(|habit| habit.try_it(|| yield_once(yield_now)));
+        let give_way = || yield_briefly(ready, yield_now, Instant::now);
+        GIVING_WAY.with(|courtesy| courtesy.before(give_way, Instant::now));
     }
 }
 
-fn yield_once(yield_now: impl FnOnce()) -> Outcome {
-    let asked = Instant::now();
-    yield_now();
-    if asked.elapsed() < tuning::YIELD_HARM { Outcome::Good } else { Outcome::Harmful }
+/// Learns from the wait that has ended whether yields before it pay off.
+pub fn wait_is_over() {
+    if !MODELLED {
+        GIVING_WAY.with(|courtesy| courtesy.after(Instant::now));
+    }
+}
+
+/// Yields until `ready` returns true, until another thread has had the core, or until the time is
+/// over. A thread that had the core may have caused an event which only the wait itself can see.
+fn yield_briefly(
+    ready: impl Fn() -> bool,
+    yield_now: impl Fn(),
+    clock: impl Fn() -> Instant,
+) -> Outcome {
+    let start = clock();
+    let mut before = start;
+    while before - start < tuning::GUEST_PATIENCE {
+        yield_now();
+        let now = clock();
+        match now - mem::replace(&mut before, now) {
+            yielded if yielded >= tuning::YIELD_HARM => return Outcome::Harmful,
+            yielded if yielded >= tuning::YIELD_USED => return Outcome::Good,
+            _ if ready() => return Outcome::Good,
+            _ => {}
+        }
+    }
+    Outcome::InVain
 }
 
 /// Spins until `ready` returns true or the time for spinning is over.
@@ -55,9 +82,9 @@ fn spin(ready: impl Fn() -> bool) -> Outcome {
     Outcome::InVain
 }
 
-/// The same with yields. A yield that lets another thread have the core does not waste it. A yield
-/// after which this thread is still on its core does, so only such yields count towards the limit.
-/// If the workers had to share another core meanwhile, this thread soon blocks and the kernel gives
+/// As `spin`, with yields. A yield that gives the core to another thread wastes no time. A yield
+/// after which this thread still has its core does, so only such yields count towards the limit. If
+/// the workers have to share another core meanwhile, this thread soon blocks, and the kernel gives
 /// its core to one of them.
 fn give_way(ready: impl Fn() -> bool) -> Outcome {
     let start = Instant::now();
@@ -87,23 +114,24 @@ fn spin_briefly(ready: impl Fn() -> bool) -> bool {
     })
 }
 
-/// What came of staying awake.
+/// The outcome of staying awake.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Outcome {
     /// The thread went on without a sleep and a wake-up.
     Good,
-    /// It has to block now, later than it could have.
+    /// The thread has to block anyway, and staying awake was wasted.
     InVain,
-    /// It lost its core for a time slice, because other threads need the cores, too. A blocked
-    /// thread would have got a core as soon as it was woken.
+    /// The thread lost its core for a time slice, because other threads need the cores, too. A
+    /// blocked thread would have got a core as soon as it was woken.
     Harmful,
 }
 
-/// What a thread has learned about staying awake in one way.
+/// A thread's experience with one way of staying awake.
 ///
-/// Whether it pays off depends on the jobs and on the load of the machine. So a thread goes on as
-/// long as it does, and otherwise tries again once in a while. One time slice costs as much as
-/// hundreds of wake-ups. So after a harmful try the next one comes later, and later each time.
+/// Whether it pays off depends on the jobs and on the load of the machine. So a thread keeps doing
+/// it while it pays off, and otherwise tries it again from time to time. One time slice costs as
+/// much as hundreds of wake-ups. So after a harmful try the next one comes later, and later each
+/// time.
 #[derive(Debug)]
 struct Habit {
     /// How many more failed tries in a row are allowed until the thread stops.
@@ -117,7 +145,7 @@ struct Habit {
 }
 
 impl Habit {
-    /// Tries at first.
+    /// Creates a habit that stays awake at first.
     const fn new() -> Habit {
         Habit {
             credit: Cell::new(tuning::SPIN_CREDIT),
@@ -127,18 +155,29 @@ impl Habit {
         }
     }
 
-    /// Calls `stay_awake` if that is worth trying; returns whether it paid off.
+    /// Calls `stay_awake` if that may pay off; returns whether it paid off.
     fn try_it(&self, stay_awake: impl FnOnce() -> Outcome) -> bool {
-        if let Some(left) = self.abstain.get().checked_sub(1) {
-            self.abstain.set(left);
+        if !self.is_worth_it() {
             return false;
         }
         let outcome = stay_awake();
+        self.learn(outcome);
+        outcome == Outcome::Good
+    }
+
+    /// Returns whether to stay awake in the wait that begins now.
+    fn is_worth_it(&self) -> bool {
+        let left = self.abstain.get();
+        self.abstain.set(left.saturating_sub(1));
+        left == 0
+    }
+
+    fn learn(&self, outcome: Outcome) {
         match outcome {
             Outcome::Good => {
                 self.credit.set(tuning::SPIN_CREDIT);
                 self.pause.set(tuning::SPIN_PAUSE_MIN);
-                // Slowly: on a loaded machine, too, most tries are good.
+                // Shorten it slowly: even on a loaded machine most tries are good.
                 let long = self.long_pause.get();
                 self.long_pause.set((long - long / 256).max(tuning::HARM_PAUSE_MIN));
             }
@@ -155,19 +194,54 @@ impl Habit {
                 self.long_pause.set((long * 2).min(tuning::HARM_PAUSE_MAX));
             }
         }
-        outcome == Outcome::Good
+    }
+}
+
+/// What a thread has learned about giving way before it waits in a system call.
+///
+/// Only the wait shows whether there was something to wait for: if not, it is over at once.
+#[derive(Debug)]
+struct Courtesy {
+    habit: Habit,
+    /// When the wait began, if the thread gave way before it.
+    since: Cell<Option<Instant>>,
+}
+
+impl Courtesy {
+    const fn new() -> Courtesy {
+        Courtesy { habit: Habit::new(), since: Cell::new(None) }
+    }
+
+    fn before(&self, give_way: impl FnOnce() -> Outcome, clock: impl Fn() -> Instant) {
+        if !self.habit.is_worth_it() {
+            return;
+        }
+        match give_way() {
+            Outcome::Harmful => self.habit.learn(Outcome::Harmful),
+            _ => self.since.set(Some(clock())),
+        }
+    }
+
+    fn after(&self, clock: impl Fn() -> Instant) {
+        if let Some(since) = self.since.take() {
+            let slept = clock() - since >= tuning::GUEST_SLEPT;
+            self.habit.learn(if slept { Outcome::InVain } else { Outcome::Good });
+        }
     }
 }
 
 #[cfg(all(test, not(blitz_loom)))]
 mod tests {
-    use super::{Habit, Outcome, give_way, give_way_once, spin, yield_once};
+    use super::{Courtesy, Habit, Outcome, give_way, spin, yield_briefly};
     use crate::tuning::{
-        HARM_PAUSE_MAX, HARM_PAUSE_MIN, SPIN_CREDIT, SPIN_PAUSE_MAX, SPIN_PAUSE_MIN, YIELD_HARM,
+        GUEST_PATIENCE, GUEST_SLEPT, HARM_PAUSE_MAX, HARM_PAUSE_MIN, SPIN_CREDIT, SPIN_PAUSE_MAX,
+        SPIN_PAUSE_MIN, YIELD_HARM, YIELD_USED,
     };
-    use std::time::Instant;
+    use core::cell::Cell;
+    use std::time::{Duration, Instant};
 
-    /// How often the thread stays awake in `waits` waits, if that always has this outcome.
+    /// Waits `waits` times; returns in how many of them the thread stayed awake. Each try has the
+    /// given outcome.
     fn tries(habit: &Habit, waits: u32, outcome: Outcome) -> u32 {
         let mut tries = 0;
         for _ in 0..waits {
@@ -187,12 +261,66 @@ mod tests {
         assert_eq!(spin(|| false), Outcome::InVain);
     }
 
+    /// A clock that moves by a fixed time with each yield.
+    struct Yields {
+        start: Instant,
+        each: Duration,
+        count: Cell<u32>,
+    }
+
+    impl Yields {
+        fn of(each: Duration) -> Yields {
+            Yields { start: Instant::now(), each, count: Cell::new(0) }
+        }
+
+        /// The outcome of the yields if there is work after `enough` of them.
+        fn outcome(&self, enough: u32) -> Outcome {
+            let add = || self.count.set(self.count.get() + 1);
+            let now = || self.start + self.each * self.count.get();
+            yield_briefly(|| self.count.get() >= enough, add, now)
+        }
+    }
+
+    #[test]
+    fn yields_end_when_there_is_work() {
+        let yields = Yields::of(Duration::from_micros(1));
+        assert_eq!((yields.outcome(2), yields.count.get()), (Outcome::Good, 2));
+    }
+
+    #[test]
+    fn yields_in_vain_end_soon() {
+        let yields = Yields::of(Duration::from_micros(1));
+        assert_eq!(yields.outcome(u32::MAX), Outcome::InVain);
+        assert_eq!(yields.each * yields.count.get(), GUEST_PATIENCE);
+    }
+
+    #[test]
+    fn a_yield_that_another_thread_used_is_the_last() {
+        let yields = Yields::of(YIELD_USED);
+        assert_eq!((yields.outcome(u32::MAX), yields.count.get()), (Outcome::Good, 1));
+    }
+
     #[test]
     fn a_yield_that_costs_a_time_slice_is_harmful() {
-        let asked = Instant::now();
-        let slice = || while asked.elapsed() < 2 * YIELD_HARM {};
-        assert_eq!(yield_once(slice), Outcome::Harmful);
-        (0..10).for_each(|_| give_way_once());
+        assert_eq!(Yields::of(YIELD_HARM).outcome(1), Outcome::Harmful);
+    }
+
+    #[test]
+    fn a_thread_gives_way_as_long_as_waits_are_over_at_once() {
+        let (courtesy, start) = (Courtesy::new(), Instant::now());
+        let tries = Cell::new(0);
+        let wait = |time: Duration| {
+            let give_way = || {
+                tries.set(tries.get() + 1);
+                Outcome::InVain
+            };
+            courtesy.before(give_way, || start);
+            courtesy.after(|| start + time);
+        };
+        (0..100).for_each(|_| wait(GUEST_SLEPT / 2));
+        assert_eq!(tries.replace(0), 100);
+        (0..100).for_each(|_| wait(GUEST_SLEPT));
+        assert!(tries.get() < 10, "{tries:?}");
     }
 
     #[test]
@@ -230,7 +358,7 @@ mod tests {
         let mut last = 0;
         while last < HARM_PAUSE_MAX / 10 * 9 {
             let pause = habit.long_pause.get();
-            assert!(pause > last, "some good tries between them are no reason to forget");
+            assert!(pause > last, "some good tries in between do not reset the pause");
             assert_eq!(tries(&habit, 1, Outcome::Harmful), 1);
             assert_eq!(tries(&habit, pause, Outcome::Good), 0);
             assert_eq!(tries(&habit, 10, Outcome::Good), 10);

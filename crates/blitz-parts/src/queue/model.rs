@@ -7,8 +7,8 @@ use std::sync::Arc;
 
 const TASKS: usize = 3;
 
-/// One thread pushes a task, another a chain of two; a third takes a batch, and closes the queue if
-/// `close`.
+/// One thread pushes a task, another a chain of two; a third takes a batch and, if `close` is set,
+/// closes the queue.
 fn push_against_pop(close: bool) {
     let tasks = Numbered::new(TASKS);
     let queue = Arc::new(Queue::new());
@@ -79,7 +79,7 @@ fn queue_4_the_length_is_right_after_every_race() {
 }
 
 #[test]
-fn queue_5_a_taker_sees_what_was_written_before_push() {
+fn queue_5_a_taker_sees_writes_from_before_push() {
     check(900, None, closing);
 }
 

@@ -78,7 +78,7 @@ fn queue_4_the_length_follows_every_change() {
 }
 
 #[test]
-fn queue_6_tasks_that_nobody_took_are_cancelled() {
+fn queue_6_tasks_that_were_not_taken_are_cancelled() {
     let alive = Arc::new(());
     let hold = || {
         let alive = alive.clone();

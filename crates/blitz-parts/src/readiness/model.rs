@@ -22,7 +22,7 @@ impl Bell {
     }
 }
 
-/// A descriptor: what the system has for it, and what is known of that.
+/// A descriptor: its bytes in the system, and its known readiness.
 struct Pipe {
     bytes: Mutex<usize>,
     readiness: Readiness,
@@ -67,9 +67,9 @@ impl Pipe {
     }
 }
 
-/// A descriptor whose system calls are ordered by nothing but the word: an attempt may see an old
-/// state of the system unless the reader has acquired what the driver knew. [`Pipe`]'s lock orders
-/// attempts by itself, which the system does not promise. One reader.
+/// A descriptor whose system calls only the word orders: an attempt may see an old state of the
+/// system unless the reader has acquired what the driver knew. [`Pipe`]'s lock orders attempts by
+/// itself, which the system does not promise. One reader.
 struct Wire {
     arrived: AtomicUsize,
     readiness: Readiness,
@@ -125,7 +125,7 @@ fn two_bytes_on_a_wire() {
     bytes_on_a_wire(2);
 }
 
-/// A reader against a byte that comes, maybe after an event without one.
+/// A reader against a byte that comes, perhaps after an event without a byte.
 fn event_against_reader(false_alarm: bool) {
     let pipe = Pipe::new();
     if false_alarm {
@@ -171,7 +171,7 @@ fn two_events() {
     }
 }
 
-/// One task of the list leaves while an event for both comes.
+/// One of two listed tasks leaves while an event for both comes.
 fn event_against_leaving() {
     let readiness = Arc::new(Readiness::new());
     let tasks: Vec<_> = [true, false]
@@ -214,7 +214,7 @@ fn end_against_reader() {
         }
     });
     pipe.driver(|batch| pipe.readiness.end(batch));
-    assert!(reader.join().unwrap() || bell.rang(), "it waits for what never comes");
+    assert!(reader.join().unwrap() || bell.rang(), "it waits for ever");
     assert_eq!(pipe.readiness.waiting(), 0);
 }
 
@@ -249,12 +249,12 @@ fn readiness_1_nor_the_second_of_two() {
 }
 
 #[test]
-fn readiness_2_an_attempt_sees_what_the_event_told_of() {
+fn readiness_2_an_attempt_sees_the_data_of_the_event() {
     check(50, None, one_byte_on_a_wire);
 }
 
 #[test]
-fn readiness_2_an_attempt_sees_what_the_second_event_told_of() {
+fn readiness_2_an_attempt_sees_the_data_of_the_second_event() {
     check(500, Some(3), two_bytes_on_a_wire);
 }
 

@@ -1,9 +1,9 @@
-//! What is ready, and what a task is interested in.
+//! The readiness of a descriptor, and the interest of a task.
 
 use core::fmt;
 use core::ops::{BitOr, BitOrAssign, Sub};
 
-/// What a descriptor is ready for.
+/// The readiness of a descriptor.
 ///
 /// ```
 /// use blitz_parts::readiness::Ready;
@@ -16,9 +16,9 @@ pub struct Ready(u8);
 impl Ready {
     /// Nothing.
     pub const EMPTY: Ready = Ready(0);
-    /// A read may bring something.
+    /// A read may return data.
     pub const READABLE: Ready = Ready(1);
-    /// A write may take something.
+    /// A write may accept data.
     pub const WRITABLE: Ready = Ready(1 << 1);
     /// The peer sends no more: a read returns the end.
     pub const READ_CLOSED: Ready = Ready(1 << 2);
@@ -52,13 +52,13 @@ impl Ready {
         self == Ready::EMPTY
     }
 
-    /// Whether a read is worth it: there is something, or the end of it, or an error.
+    /// Whether a read would not block: there is data, or the end, or an error.
     #[must_use]
     pub fn is_readable(self) -> bool {
         self.meets(Ready::READING)
     }
 
-    /// Whether a write is worth it: there is room, or the end of it, or an error.
+    /// Whether a write would not block: there is room, or the end, or an error.
     #[must_use]
     pub fn is_writable(self) -> bool {
         self.meets(Ready::WRITING)
@@ -95,7 +95,7 @@ impl Ready {
         Ready(self.0 & interest.0.0)
     }
 
-    /// Without what an attempt does not use up: closed directions and errors.
+    /// Removes the bits that stay after an attempt: closed directions and errors.
     pub(super) fn without_ends(self) -> Ready {
         self - Ready::ENDS
     }
@@ -138,7 +138,7 @@ impl fmt::Debug for Ready {
     }
 }
 
-/// What a task wants a descriptor to be ready for.
+/// The readiness that a task waits for.
 ///
 /// ```
 /// use blitz_parts::readiness::Interest;
@@ -161,7 +161,7 @@ impl Interest {
     pub const ERROR: Interest = Interest(Ready::ERROR);
 
     /// This interest, and another.
-    #[must_use = "the interest that is meant is the one returned"]
+    #[must_use = "the combined interest is returned"]
     pub const fn add(self, other: Interest) -> Interest {
         Interest(Ready(self.0.0 | other.0.0))
     }

@@ -108,7 +108,7 @@ fn readiness_3_each_direction_wakes_its_own() {
 }
 
 #[test]
-fn readiness_4_after_the_end_nobody_waits() {
+fn readiness_4_after_the_end_no_task_waits() {
     let (readiness, bell) = (Readiness::new(), Arc::new(Bell::default()));
     set(&readiness, Ready::WRITABLE);
     assert!(!poll(&readiness, &bell, Interest::READABLE));
@@ -158,7 +158,7 @@ fn readiness_5_a_task_that_polls_again_keeps_its_place() {
 }
 
 #[test]
-fn readiness_6_what_is_closed_stays_unless_an_attempt_blocks() {
+fn readiness_6_closed_directions_stay_unless_an_attempt_blocks() {
     let readiness = Readiness::new();
     set(&readiness, Ready::READABLE | Ready::READ_CLOSED | Ready::WRITE_CLOSED);
     let sight = readiness.look(Interest::READABLE).unwrap().unwrap();
@@ -180,7 +180,7 @@ fn readiness_7_a_short_transfer_beside_urgent_data_says_nothing() {
     assert_eq!(seen(&readiness, BOTH), Ready::READABLE);
     readiness.clear(sight, Evidence::WouldBlock);
     assert_eq!(seen(&readiness, BOTH), Ready::EMPTY);
-    // Its place is unknown, so it is remembered.
+    // The place of urgent data is unknown, so the flag stays.
     set(&readiness, Ready::READABLE);
     let sight = readiness.look(Interest::READABLE).unwrap().unwrap();
     readiness.clear(sight, Evidence::ShortTransfer);
@@ -188,7 +188,7 @@ fn readiness_7_a_short_transfer_beside_urgent_data_says_nothing() {
 }
 
 #[test]
-fn readiness_3_a_priority_event_wakes_those_who_wait_for_it() {
+fn readiness_3_a_priority_event_wakes_its_waiters() {
     let readiness = Readiness::new();
     let bells = [Interest::PRIORITY, Interest::WRITABLE].map(|interest| {
         let bell = Arc::new(Bell::default());
@@ -209,14 +209,14 @@ fn readiness_3_a_priority_event_wakes_those_who_wait_for_it() {
     assert_eq!(text, "READABLE | PRIORITY ERROR");
 }
 
-/// A waker whose clone and drop ask the readiness that it waits for.
+/// A waker whose clone and drop call the readiness that it waits for.
 struct Nosy(Arc<Readiness>);
 
 impl Nosy {
     fn waker(readiness: &Arc<Readiness>) -> Waker {
         let nosy = Arc::into_raw(Arc::new(Nosy(readiness.clone())));
-        // SAFETY: the functions of the table take what `into_raw` of an `Arc<Nosy>` returned, as
-        // counted.
+        // SAFETY: the functions of the table take pointers from `into_raw` of an `Arc<Nosy>`, each
+        // with its count.
         unsafe { Waker::from_raw(RawWaker::new(nosy.cast(), &NOSY)) }
     }
 }
@@ -231,7 +231,7 @@ const NOSY: RawWakerVTable = RawWakerVTable::new(
     |_| unreachable!("nobody wakes it"),
     |_| unreachable!("nobody wakes it"),
     |nosy| {
-        // SAFETY: the count is the one of the waker that is dropped.
+        // SAFETY: the count belongs to the waker that is dropped.
         let nosy = unsafe { Arc::from_raw(nosy.cast::<Nosy>()) };
         nosy.0.waiting();
     },
@@ -256,7 +256,7 @@ fn wakers_are_cloned_and_dropped_where_no_lock_is_held() {
 }
 
 #[test]
-fn what_is_ready_can_be_read() {
+fn readiness_can_be_queried() {
     assert_eq!(format!("{:?}", Ready::EMPTY), "EMPTY");
     assert_eq!(format!("{:?}", Ready::READABLE | Ready::ERROR), "READABLE | ERROR");
     let mut ready = Ready::READ_CLOSED;
@@ -302,7 +302,7 @@ fn readiness_1_no_byte_of_a_busy_pipe_is_forgotten() {
 }
 
 #[test]
-fn an_interest_says_what_it_is_in() {
+fn an_interest_lists_its_directions() {
     let names = [
         (Interest::READABLE, "READABLE"),
         (Interest::WRITABLE, "WRITABLE"),
@@ -314,7 +314,7 @@ fn an_interest_says_what_it_is_in() {
 }
 
 #[test]
-fn what_waits_is_shown_with_its_direction() {
+fn waiting_tasks_are_shown_with_their_directions() {
     let (readiness, bell) = (Readiness::new(), Arc::new(Bell::default()));
     let shown = || {
         let mut shown = Vec::new();

@@ -34,7 +34,7 @@ fn rec_1_the_newest_events_stay_in_order() {
         let read = lane.read();
         assert_whole(&read.events);
         let numbers: Vec<_> = read.events.iter().map(|event| event.ticks).collect();
-        // The slot that comes next counts as being written.
+        // The next slot counts as being written.
         let first = last.saturating_sub(7).max(1) + u64::from(last >= 8);
         assert_eq!(numbers, (first..=last).collect::<Vec<_>>());
         assert_eq!(read.recorded, last);
@@ -65,7 +65,7 @@ fn rec_1_a_storm_of_snapshots_tears_no_event() {
 fn rec_2_a_writer_ends_while_a_reader_is_half_way() {
     let lane = Arc::new(SharedLane::new(24 * 4));
     (1..=4).for_each(|number| lane.record(event(number)));
-    // A reader that never comes back holds nothing that a writer wants.
+    // A reader that never finishes does not block the writer.
     let read = lane.read();
     (5..=100).for_each(|number| lane.record(event(number)));
     assert_eq!(read.events.len(), 4);
@@ -105,7 +105,7 @@ fn rec_3_many_writers_tear_no_event_and_keep_their_order() {
 }
 
 #[test]
-fn rec_4_what_is_not_there_is_counted() {
+fn rec_4_missing_events_are_counted() {
     let lane = Lane::new(16 * 4);
     (0..10).for_each(|number| lane.record(event(number)));
     let read = lane.read();

@@ -36,32 +36,32 @@
 //!
 //! # Invariants
 //! - **RING-1** Every pushed task leaves once: by `pop`, by one thief, or in an overflow.
-//! - **RING-2** A thief delivers all that it claimed: one task to its caller, the others to its
+//! - **RING-2** A thief delivers all tasks that it claimed: one to its caller, the others to its
 //!   ring.
 //! - **RING-3** Tasks leave oldest first; a thief's ring gets them in their order.
 //! - **RING-4** What was written before `push` is visible to the thread that gets the task.
 //! - **RING-5** A slot is written only when no thief reads it any more: not before its thief has
 //!   released it.
-//! - **RING-6** At most one thief at a time is inside a ring; another finds nothing then.
+//! - **RING-6** At most one thief at a time is inside a ring; another thief finds nothing then.
 //! - **RING-7** A ring overflows only if it is full and no thief steals. Then the `N / 2` oldest
 //!   tasks and the new one leave, in their order and in one piece.
 //! - **RING-8** All of this holds when the indices wrap around.
 //! - **RING-9** `is_empty` is right at the moment of its last load: a task that was pushed before,
 //!   and that was neither taken nor claimed, is seen.
-//! - **RING-10** A task that is still in a ring when it is dropped is cancelled.
+//! - **RING-10** A task that is still in a ring when the ring is dropped is cancelled.
 //!
 //! # Orderings
 //! | tag | operation | ordering | pairs with | because |
 //! |---|---|---|---|---|
 //! | O1 | `tail` store in push and in the thief's own ring | Release | O2 | RING-4: the slots below `tail` are written |
 //! | O2 | `tail` load in steal | Acquire | O1 | RING-4 |
-//! | O3 | `head` exchange | Release | O4 | a thread that sees the new head sees the tail of then, or a newer one: `tail - real` is a length |
+//! | O3 | `head` exchange | Release | O4 | a thread that sees the new head sees the tail of that moment, or a newer one: `tail - real` is a length |
 //! | O4 | `head` load in steal, also by an exchange that failed; in len, before the tail | Acquire | O3 | the same; RING-9 |
 //! | O5 | `head` exchange that releases | Release | O6 | RING-5: the thief has read the slots |
 //! | O6 | `head` load in push, room | Acquire | O5 | RING-5 |
 //!
-//! The model checker never delays a load beyond a store that follows it, so it would not see what
-//! O5 and O6 are for. The [`Witness`] of each slot shows it.
+//! The model checker never delays a load beyond a store that follows it, so it would not notice if
+//! O5 and O6 were missing. With the [`Witness`] of each slot it does.
 //!
 //! # What this does not do
 //! It wakes no worker. While a thief copies, the tasks that it has claimed are in no ring. So a
@@ -71,8 +71,8 @@
 //! # Lineage
 //! The tasks document of `docs/coverage.md`, with the claim and the release as this project's
 //! models corrected them: the document advances the wrong half and abandons a steal. Halves of 32
-//! bits: with 16, the indices wrap around within 65,536 pushes, and a thief that stood still for so
-//! long would take its old reading for a new one.
+//! bits: with 16, the indices wrap around within 65,536 pushes, and a thief that was suspended for
+//! so long would trust its old reading.
 
 mod head;
 #[cfg(all(test, blitz_loom))]
@@ -113,13 +113,6 @@ impl Slot {
         self.uses.read();
         self.task.load(Relaxed)
     }
-
-    /// Writes a free slot. Only the owner calls it.
-    #[inline]
-    fn write(&self, task: *mut Header) {
-        self.uses.write();
-        self.task.store(task, Relaxed);
-    }
 }
 
 /// The owner's end. Neither `Send` nor `Sync`: it stays on the thread that made it.
@@ -135,7 +128,7 @@ impl<const N: usize> Clone for RingOwner<'_, N> {
 }
 impl<const N: usize> Copy for RingOwner<'_, N> {}
 
-/// What became of a task that was pushed.
+/// The result of pushing a task.
 #[must_use = "a task that did not go into the ring has to go elsewhere"]
 #[derive(Debug)]
 pub enum Pushed {
@@ -147,7 +140,7 @@ pub enum Pushed {
     Busy(Runnable),
 }
 
-/// What a thief got.
+/// The result of a steal.
 #[must_use = "a task that is dropped is cancelled"]
 #[derive(Debug)]
 pub struct Stolen {
@@ -185,8 +178,8 @@ impl<const N: usize> Ring<N> {
         }
     }
 
-    /// How many tasks were not claimed at some recent moment; never fewer than at the moment of the
-    /// last load.
+    /// The number of tasks that were not claimed at some recent moment. It is never less than the
+    /// number at the moment of the last load.
     #[inline]
     pub fn len(&self) -> usize {
         if broken(Step::RingLenHeadFirst) {
@@ -277,7 +270,7 @@ impl<const N: usize> Ring<N> {
         Head::from_bits(self.head.load(Acquire))
     }
 
-    /// Exchanges the head; returns what it is if it is not `old`.
+    /// Exchanges the head if it is `old`; otherwise returns the current head.
     #[inline]
     fn exchange(&self, old: Head, new: Head) -> Result<(), Head> {
         let order = if broken(Step::RingHeadRelease) { Relaxed } else { Release };
@@ -288,11 +281,11 @@ impl<const N: usize> Ring<N> {
         }
     }
 
-    /// Brings the task in a slot into the cache, if there is one: it will be run soon.
+    /// Prefetches the task in a slot, if there is one, because it will run soon.
     #[inline]
     fn prefetch(&self, index: u32) {
         if !MODELLED {
-            // What is in a slot without a task does not matter.
+            // The value of a slot without a task does not matter.
             prefetch(self.slot(index).task.load(Relaxed));
         }
     }
@@ -304,7 +297,7 @@ impl<const N: usize> Ring<N> {
 }
 
 impl<'a, const N: usize> RingOwner<'a, N> {
-    /// Puts a task behind the newest, if there is room; else gives it back.
+    /// Appends a task if there is room; otherwise returns it.
     ///
     /// # Errors
     /// The task itself, if the ring is full.
@@ -318,8 +311,8 @@ impl<'a, const N: usize> RingOwner<'a, N> {
         Ok(())
     }
 
-    /// Puts the oldest tasks of `chain` behind the newest, as many as there is room for. Others see
-    /// all of them at once.
+    /// Appends the oldest tasks of `chain`, as many as there is room for. Other threads see all of
+    /// them at once.
     pub fn push_from(self, chain: &mut Chain) {
         let count = self.room().min(chain.len());
         for (offset, task) in chain.take(count).enumerate() {
@@ -328,7 +321,8 @@ impl<'a, const N: usize> RingOwner<'a, N> {
         self.advance_tail(count as u32);
     }
 
-    /// Puts a task behind the newest, if there is room; makes room if no thief is about to.
+    /// Appends a task. If the ring is full and no thief is about to make room, it makes room
+    /// itself.
     pub fn push(self, task: Runnable) -> Pushed {
         match self.try_push(task) {
             Ok(()) => Pushed::Ok,
@@ -377,7 +371,7 @@ impl<'a, const N: usize> RingOwner<'a, N> {
         }
     }
 
-    /// The least number of tasks there is room for: thieves only make more room.
+    /// There is room for at least this many tasks: thieves only make more room.
     #[inline]
     pub fn room(self) -> usize {
         self.room_beyond(self.head()) as usize // O6
@@ -397,7 +391,7 @@ impl<'a, const N: usize> RingOwner<'a, N> {
         })))
     }
 
-    /// The head, by which the owner knows which slots are free.
+    /// Returns the head, which shows the owner the free slots.
     #[inline]
     fn head(self) -> Head {
         let order = if broken(Step::RingRoomAcquire) { Relaxed } else { Acquire };
@@ -416,13 +410,15 @@ impl<'a, const N: usize> RingOwner<'a, N> {
         self.ring.tail.load(Relaxed)
     }
 
-    /// Writes a free slot, `offset` behind the tail.
+    /// Writes the free slot at `tail + offset`.
     #[inline]
     fn write(self, offset: u32, task: *mut Header) {
-        self.ring.slot(self.tail().wrapping_add(offset)).write(task);
+        let slot = self.ring.slot(self.tail().wrapping_add(offset));
+        slot.uses.write();
+        slot.task.store(task, Relaxed);
     }
 
-    /// Makes the `count` slots behind the tail count.
+    /// Moves the tail forward by `count` slots.
     #[inline]
     fn advance_tail(self, count: u32) {
         let order = if broken(Step::RingPushRelease) { Relaxed } else { Release };
@@ -430,7 +426,7 @@ impl<'a, const N: usize> RingOwner<'a, N> {
     }
 }
 
-/// What the taker of a task read from its slot.
+/// Converts the word that the taker of a task read from its slot.
 #[inline]
 fn taken(task: *mut Header) -> Option<Runnable> {
     // SAFETY: it came from `Runnable::into_raw`, and by RING-1 one taker gets it.

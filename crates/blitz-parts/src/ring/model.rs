@@ -6,8 +6,8 @@ use crate::queue::fixture::Numbered;
 use crate::task::Runnable;
 use std::sync::Arc;
 
-/// A ring of four, and tasks whose takers check what was written for them. The tasks themselves are
-/// not touched while threads run, so that the checker spends its time on the ring.
+/// A ring of four, and tasks whose takers check the owner's writes. The tasks themselves are not
+/// touched while threads run, so that the checker spends its time on the ring.
 struct Rig {
     ring: Ring<4>,
     tasks: Numbered,
@@ -26,7 +26,7 @@ impl Rig {
         Arc::new(rig)
     }
 
-    /// Owner: writes a task's word and pushes it; returns what did not go into the ring.
+    /// Owner: writes a task's word and pushes it; returns the tasks that did not go into the ring.
     fn push(&self, number: usize) -> Vec<usize> {
         self.written[number].store(1, Relaxed);
         // SAFETY: only the model's first thread calls the owner's methods.
@@ -43,7 +43,7 @@ impl Rig {
         unsafe { self.ring.owner() }.pop().map(|task| self.tasks.take(task))
     }
 
-    /// Thief: steals `times` times and returns all that it got, in order.
+    /// Thief: steals `times` times and returns all tasks that it got, in order.
     fn steal(&self, times: usize) -> Vec<usize> {
         let mine = Ring::starting_at(u32::MAX);
         (0..times).flat_map(|_| self.steal_into(&mine)).collect()
@@ -61,7 +61,7 @@ impl Rig {
         got
     }
 
-    /// Thief: the number of a task, for which it sees what the owner wrote (RING-4).
+    /// Thief: returns the number of a task, and checks that it sees the owner's writes (RING-4).
     fn got(&self, task: Runnable) -> usize {
         let number = self.tasks.take(task);
         let written = self.written[number].load(Relaxed);
@@ -74,7 +74,7 @@ impl Rig {
         thread::spawn(move || rig.steal(times))
     }
 
-    /// What the owner got, what thieves got and what is left are all tasks, each once.
+    /// Checks that the tasks of the owner, of the thieves and in the ring are all tasks, each once.
     fn finish<const T: usize>(
         &self,
         mut taken: Vec<usize>,
@@ -108,7 +108,7 @@ fn ring_8_pop_against_steal_while_the_indices_wrap_around() {
 }
 
 #[test]
-fn ring_2_a_thief_delivers_what_it_claimed() {
+fn ring_2_a_thief_delivers_all_claimed_tasks() {
     check(27_000, Some(4), || pop_against_steal(u32::MAX));
 }
 
@@ -218,7 +218,7 @@ fn stolen_twice() {
 }
 
 #[test]
-fn ring_4_thieves_see_what_was_written_before_push() {
+fn ring_4_thieves_see_writes_from_before_push() {
     check(3_500, Some(3), stolen_twice);
 }
 
@@ -250,7 +250,7 @@ fn canary_the_length_is_read_tail_first() {
     canary(&[Step::RingLenHeadFirst], None, never_empty);
 }
 
-/// A thief claims while another thread looks: the length is one that there was.
+/// A thief claims while another thread looks: the length is one that the ring had.
 fn length_beside_a_thief() {
     let rig = Rig::new(u32::MAX, 3, 1);
     let thief = rig.spawn_thief(1);

@@ -1,4 +1,4 @@
-//! The ring on real threads, and against a model of what it should do.
+//! The ring on real threads, and compared with a simple model.
 
 use super::{Head, Pushed, Ring, RingOwner, taken};
 use crate::prim::{AtomicBool, AtomicUsize, Relaxed};
@@ -23,7 +23,7 @@ fn push<const N: usize>(ring: &Ring<N>, task: Runnable) {
     assert!(matches!(owner(ring).push(task), Pushed::Ok));
 }
 
-/// What is in a ring, oldest first.
+/// Takes all tasks of a ring, oldest first.
 fn drain<const N: usize>(ring: &Ring<N>) -> impl Iterator<Item = Runnable> + '_ {
     core::iter::from_fn(|| owner(ring).pop())
 }
@@ -147,7 +147,7 @@ fn ring_5_a_full_ring_waits_for_the_thief_inside() {
         let Pushed::Busy(fifth) = owner(&ring).push(tasks.give(4)) else {
             panic!("the thief's slot was taken for free, or the owner overflowed");
         };
-        // The owner goes on meanwhile, which makes no room as long as the thief is inside.
+        // The owner pops meanwhile. That makes no room as long as the thief is inside.
         let mut all = tasks.take_all(owner(&ring).pop());
         assert_eq!(owner(&ring).room(), 0);
         all.extend(tasks.take_all(leave(&ring, claimed)));
@@ -175,7 +175,7 @@ fn ring_6_a_second_thief_finds_nothing_while_one_is_inside() {
 }
 
 #[test]
-fn ring_10_tasks_that_nobody_took_are_cancelled() {
+fn ring_10_tasks_that_were_not_taken_are_cancelled() {
     let alive = Arc::new(());
     let ring = Ring::<4>::default();
     for _ in 0..3 {
@@ -242,7 +242,7 @@ fn compare_with_model(start: u32, ops: &[Op]) {
         assert_eq!(left, should_have);
         gone.extend(left);
         if !matches!(op, Op::Push) {
-            // Not pushed, but a task all the same.
+            // This task was not pushed, but counts.
             gone.push(number);
         }
         assert_eq!((ring.len(), ring.is_empty()), (expected.len(), expected.is_empty()));

@@ -79,7 +79,7 @@ fn long_tasks_are_remembered_until_a_poll_is_short() {
 }
 
 #[test]
-fn what_the_relief_worker_tries_is_remembered_if_it_does_not_come_back() {
+fn a_first_poll_is_remembered_if_the_relief_worker_does_not_return() {
     let long = LongTasks::new();
     long.remember_tried();
     long.set_tried(Some(64));

@@ -1,4 +1,4 @@
-//! Where one worker sleeps: its word, and what others need to wake it.
+//! The place where one worker sleeps: its word, and the data that others need to wake it.
 
 use super::Counters;
 use super::driver::{Driver, DriverSlot};
@@ -6,32 +6,51 @@ use crate::counter::Counter;
 use crate::latch::{CoreLatch, Notice};
 use crate::prim::{self, AtomicBool, Instant, Step, broken};
 use crate::ticks;
+use core::marker::PhantomData;
+use core::ops::Deref;
 use crossbeam_utils::CachePadded;
 use std::sync::Arc;
 use std::sync::atomic::{self, AtomicU32, Ordering::Relaxed};
 use std::time::Duration;
 
-/// One worker's place to sleep.
+/// One worker's place to sleep. The worker sleeps through [`Bed::owner`]; all other threads use the
+/// bed directly.
 #[derive(Debug)]
 pub struct Bed {
     core: CoreLatch,
     index: usize,
     counters: Arc<CachePadded<Counters>>,
     slot: Arc<DriverSlot>,
-    /// The worker blocks in the driver, not on its word. Written by the worker before SLEEPING,
-    /// read by the waker that takes it out of that.
+    /// Whether the worker blocks in the driver, not on its word. The worker writes it before
+    /// SLEEPING; the waker that takes the worker out of SLEEPING reads it.
     in_driver: AtomicBool,
-    /// The worker is not a resting spare. Only its own thread writes it, once it has begun.
+    /// Whether the worker is in service, not a resting spare. The [`BedOwner`] writes it.
     serves: atomic::AtomicBool,
-    /// Rounds until sleepy; the worker's own, atomic only to be shareable.
+    /// Rounds until sleepy. The [`BedOwner`] uses it; it is atomic because the bed is shared.
     patience: AtomicU32,
     /// Whether the worker's last sleep in the driver ended by an event there, not by another worker
-    /// that had work for it. The worker's own, too, and atomic only to be shareable.
+    /// that had work for it. The [`BedOwner`] uses it.
     driver_pays: atomic::AtomicBool,
     stats: SleepStats,
 }
 
-/// What a worker's sleep has cost so far.
+/// The worker's end of its bed: evidence that the current thread is the worker. Neither `Send` nor
+/// `Sync`: it stays on the thread that made it.
+///
+/// ```compile_fail,E0277
+/// # use blitz_parts::sleep::{Sleep, SleepPolicy};
+/// let sleep = Sleep::new(SleepPolicy::rayon(), false, 1);
+/// // SAFETY: no other thread uses the bed.
+/// let bed = unsafe { sleep.add_bed().owner() };
+/// std::thread::scope(|scope| _ = scope.spawn(|| bed.found_in_driver()));
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct BedOwner<'a> {
+    bed: &'a Bed,
+    stays_here: PhantomData<*mut ()>,
+}
+
+/// Statistics of a worker's sleep.
 #[derive(Debug, Default)]
 pub struct SleepStats {
     /// Times blocked.
@@ -54,6 +73,7 @@ impl Bed {
         counters: Arc<CachePadded<Counters>>,
         slot: Arc<DriverSlot>,
         patience: u32,
+        serves: bool,
     ) -> Bed {
         Bed {
             core: CoreLatch::new(),
@@ -61,20 +81,26 @@ impl Bed {
             counters,
             slot,
             in_driver: AtomicBool::new(false),
-            serves: atomic::AtomicBool::new(false),
+            serves: atomic::AtomicBool::new(serves),
             patience: AtomicU32::new(patience),
             driver_pays: atomic::AtomicBool::new(false),
             stats: SleepStats::default(),
         }
     }
 
+    /// The worker's end.
+    ///
+    /// # Safety
+    /// 1. At any time at most one thread uses `BedOwner`s of this bed, and a change of that thread
+    ///    is ordered by some other synchronisation.
+    #[inline(always)]
+    pub unsafe fn owner(&self) -> BedOwner<'_> {
+        BedOwner { bed: self, stays_here: PhantomData }
+    }
+
     /// Whether the worker is in service: it is not a resting spare.
     pub fn serves(&self) -> bool {
         self.serves.load(Relaxed)
-    }
-
-    pub(super) fn set_serves(&self, serves: bool) {
-        self.serves.store(serves, Relaxed);
     }
 
     /// The worker's index.
@@ -87,7 +113,7 @@ impl Bed {
         &self.core
     }
 
-    /// What sleeping has cost this worker.
+    /// The statistics of this worker's sleep.
     pub fn stats(&self) -> &SleepStats {
         &self.stats
     }
@@ -133,15 +159,30 @@ impl Bed {
     pub fn is_in_driver(&self) -> bool {
         self.in_driver.load(prim::Relaxed)
     }
+}
+
+impl Deref for BedOwner<'_> {
+    type Target = Bed;
+
+    #[inline(always)]
+    fn deref(&self) -> &Bed {
+        self.bed
+    }
+}
+
+impl BedOwner<'_> {
+    pub(super) fn set_serves(self, serves: bool) {
+        self.serves.store(serves, Relaxed);
+    }
 
     /// Sets where the worker is going to block: in the driver or on its word.
-    pub(super) fn choose(&self, driver: bool) {
+    pub(super) fn choose(self, driver: bool) {
         self.in_driver.store(driver, prim::Relaxed);
     }
 
     /// Blocks until notified, or until something happens in the driver if that was chosen; returns
     /// for how long.
-    pub(super) fn park(&self) -> Duration {
+    pub(super) fn park(self) -> Duration {
         let since = Instant::now();
         self.stats.parks.add(1);
         match self.driver() {
@@ -153,11 +194,11 @@ impl Bed {
         slept
     }
 
-    fn block(&self, driver: &Arc<dyn Driver>) {
+    fn block(self, driver: &Arc<dyn Driver>) {
         let mut by_event = false;
         while self.core.is_sleeping() {
             if driver.block() && self.core.notify() == Notice::MustWake {
-                // No waker took us out of SLEEPING, so we decrement ourselves (SLEEP-2).
+                // No waker took the worker out of SLEEPING, so the worker decrements (SLEEP-2).
                 self.counters.sub_sleeping();
                 by_event = true;
             }
@@ -165,31 +206,41 @@ impl Bed {
         self.driver_pays.store(by_event, Relaxed);
     }
 
-    pub(super) fn caught_by_jec(&self) {
+    pub(super) fn caught_by_jec(self) {
         self.stats.caught_by_jec.add(1);
     }
 
-    pub(super) fn found_while_awake(&self, patience_full: u32) {
+    pub(super) fn found_while_awake(self, patience_full: u32) {
         self.stats.found_awake.add(1);
         // Waiting paid off: next time wait as long as the policy allows.
         self.patience.store(patience_full, Relaxed);
     }
 
-    /// Notes that the worker was idle and found an event in the driver. Own thread only.
-    pub fn found_in_driver(&self) {
+    /// Notes that the worker was idle and found an event in the driver.
+    pub fn found_in_driver(self) {
         self.driver_pays.store(true, Relaxed);
     }
 
     /// Whether experience says that this worker's next work comes from the driver.
-    pub(super) fn driver_pays(&self) -> bool {
+    pub(super) fn driver_pays(self) -> bool {
         self.driver_pays.load(Relaxed)
     }
 
-    pub(super) fn patience(&self) -> u32 {
+    pub(super) fn patience(self) -> u32 {
         self.patience.load(Relaxed)
     }
 
-    pub(super) fn set_patience(&self, patience: u32) {
+    pub(super) fn set_patience(self, patience: u32) {
         self.patience.store(patience, Relaxed);
+    }
+}
+
+#[cfg(test)]
+impl super::Sleep {
+    /// The bed of worker `index`, for a test or model that plays the worker on one thread at a
+    /// time.
+    pub(crate) fn own_bed(&self, index: usize) -> BedOwner<'_> {
+        // SAFETY: as above.
+        unsafe { self.bed(index).expect("a bed").owner() }
     }
 }

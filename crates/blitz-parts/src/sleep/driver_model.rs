@@ -1,5 +1,5 @@
-//! The driver under the model checker: a worker that sleeps there is woken like any other, and sees
-//! to what happens there. What is lost shows as a deadlock.
+//! The driver under the model checker: a worker that sleeps there is woken like any other, and
+//! handles its events. A lost wake-up or event shows as a deadlock.
 
 use super::{Driver, Sleep, SleepPolicy};
 use crate::latch::{CountLatch, Latch, OnceLatch};
@@ -12,11 +12,11 @@ use std::sync::Arc;
 const WOKEN: u32 = 1;
 const EVENT: u32 = 2;
 
-/// The smallest driver there is: events are one bit.
+/// The smallest possible driver: events are one bit.
 struct Window {
     word: AtomicU32,
-    /// Something happened that no worker has handled. Only the lease's holder touches it, so it
-    /// needs no ordering but the lease's.
+    /// An event that no worker has handled. Only the holder of the lease uses it, so the lease
+    /// orders it.
     noted: AtomicBool,
 }
 
@@ -115,9 +115,9 @@ impl Rig {
         unsafe { Latch::set(&raw const self.done) };
     }
 
-    /// A worker's main loop; an event counts as a job does.
+    /// A worker's main loop; an event counts as a job.
     fn work(&self, index: usize) {
-        let bed = self.sleep.bed(index).expect("a bed of this rig");
+        let bed = self.sleep.own_bed(index);
         let mut idle = self.sleep.start_looking(bed);
         let mut turns = 0;
         while !self.sleep.is_stopping() {
@@ -145,7 +145,7 @@ impl Rig {
         thread::spawn(move || rig.work(index))
     }
 
-    /// Waits until everything has been seen to, ends the pool and checks the books.
+    /// Waits until all jobs and events are handled, ends the pool and checks the counts.
     fn finish<const N: usize>(&self, workers: [thread::JoinHandle<()>; N]) {
         self.done.inner().wait();
         self.sleep.stop();
@@ -192,7 +192,7 @@ fn sleep_11_events_and_wakers_keep_the_books_right() {
     check(3_000, Some(2), an_event_beside_a_job);
 }
 
-/// Of two workers that go to sleep one is there for the event.
+/// Of two workers that go to sleep, one sleeps in the driver and gets the event.
 fn an_event_for_two_workers() {
     let rig = Rig::plugged(2, 1);
     let workers = [rig.spawn(0), rig.spawn(1)];
@@ -201,7 +201,7 @@ fn an_event_for_two_workers() {
 }
 
 #[test]
-fn sleep_10_one_of_those_who_sleep_is_in_the_driver() {
+fn sleep_10_one_of_the_sleepers_is_in_the_driver() {
     check(20_000, Some(2), an_event_for_two_workers);
 }
 
@@ -224,11 +224,11 @@ fn canary_a_driver_comes_without_its_fence() {
     canary(&[Step::SleepPlugFence], Some(3), a_driver_for_a_sleeper);
 }
 
-/// A driver is plugged in, and two workers use it in turn: what lies in it is plain memory.
+/// A driver is plugged in, and two workers use it in turn. Its contents are plain memory.
 fn the_lease_is_handed_on() {
     let (rig, inside) = (Rig::new(2, 1), Arc::new(Witness::default()));
     let sit_down = |rig: &Rig, index: usize, inside: &Witness| {
-        let bed = rig.sleep.bed(index).expect("a bed of this rig");
+        let bed = rig.sleep.own_bed(index);
         if let Some(lease) = rig.sleep.try_lease(bed) {
             inside.write();
             drop(lease);
@@ -245,6 +245,6 @@ fn the_lease_is_handed_on() {
 }
 
 #[test]
-fn sleep_14_who_has_the_lease_sees_what_was_done_in_the_driver() {
+fn sleep_14_the_holder_of_the_lease_sees_earlier_work_in_the_driver() {
     check(10, None, the_lease_is_handed_on);
 }

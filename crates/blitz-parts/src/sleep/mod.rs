@@ -1,14 +1,14 @@
 //! Decides when a worker sleeps and which worker a poster wakes.
 //!
-//! A posted job never stays behind while all workers that could run it sleep.
+//! It never happens that a posted job waits while all workers that could run it sleep.
 //!
 //! # Who calls it
-//! Workers, from `blitz-core/worker`: `start_looking`, `start_looking_outside`, `no_work_found`,
-//! `work_found`, `wait_parked`, `new_task`, `try_lease`. Posters, any thread: `new_jobs`,
-//! `Bed::notify`. The pool's watch: `lease_free_since`, `relieve`, `end_relief`. Spares:
-//! `enter_service`, `leave_service`, `begin_relief`, `wait_on_relief`. Wakers of the bitmap
-//! scheduler: `somebody_looks`, `wake_one`. The thread that starts the driver: `plug`. The pool's
-//! end: `stop`.
+//! Workers, from `blitz-core/worker`, each with the [`BedOwner`] of its thread: `start_looking`,
+//! `start_looking_outside`, `no_work_found`, `work_found`, `wait_parked`, `try_lease`; spares also
+//! `enter_service`, `leave_service`, `wait_on_relief`. Workers and spares: `new_task`,
+//! `begin_relief`. Posters, any thread: `new_jobs`, `Bed::notify`. The pool's watch:
+//! `lease_free_since`, `relieve`, `end_relief`. Wakers of the bitmap scheduler: `is_any_looking`,
+//! `wake_one`. The thread that starts the driver: `plug`. The pool's end: `stop`.
 //!
 //! # State
 //! | where | bits | meaning | who sets | who clears |
@@ -24,7 +24,7 @@
 //! | stopping | flag | the pool ends | `stop` | never |
 //! | in_service | number | workers that may run work, resting spares not counted | the spare | the spare |
 //! | relief | state, 0-1; worker, the rest | off, at work, waiting in the driver | the relief worker | the same; its notifier; the watch |
-//! | demand i | which counters worker i reads after each fork | the pool's; some that always want all; some that only call the worker at its forks | always: the thread that finds the heavy fence refused; a call: the watch, while a worker is on relief | always: never; a call: the relief worker that leaves, worker i, or the refusal |
+//! | demand i | which counters worker i reads after each fork | the pool's; always-wanting ones; attentive ones, which only send forks through their cold path | always-wanting: the thread that finds the heavy fence refused; attentive: the watch, while a worker is on relief | always-wanting: never; attentive: the relief worker that leaves, worker i, or the refusal |
 //!
 //! # Transitions
 //! ```text
@@ -39,6 +39,9 @@
 //!     └──────────────────────────┴── 6 the lease, if it is free; SLEEPY→SLEEPING
 //!                                    7 block, with the lease in the driver
 //! ```
+//! By the adaptive policy a worker whose yield lost the core announces at once, and does not yield
+//! again before it sleeps.
+//!
 //! The driver is where workers wait for the outside world: for sockets and timers. A pool has no
 //! driver until one is plugged in. A worker that comes back from the driver keeps the lease until
 //! it has queued the tasks whose events arrived there. It calls other wakers later, because they
@@ -52,10 +55,10 @@
 //!   zero when no worker sleeps. The waker of a SLEEPING worker decrements it. A sleeper that
 //!   leaves before it slept decrements it itself. No other thread does.
 //! - **SLEEP-3** A worker that stops being inactive while work is left wakes another *before* it
-//!   runs what it found; so one posted job's wake-up is never spent on another job.
-//! - **SLEEP-4** A worker that is not idle forks privately and only reads the counters relaxed. Two
-//!   heavy fences make that enough: a sleeper's in step 4, and that of a worker that leaves the
-//!   idle state beside sleepers (O5).
+//!   runs what it found; so the wake-up for one posted job is never used up by another job.
+//! - **SLEEP-4** A worker that is not idle forks privately and only reads the counters relaxed.
+//!   That is enough because of two heavy fences: the sleeper's in step 4, and that of a worker that
+//!   leaves the idle state beside sleepers (O5).
 //! - **SLEEP-5** A worker that waits for a latch is woken when the latch is set.
 //! - **SLEEP-6** After `stop` every worker leaves or never enters sleep. A thread that sees the
 //!   pool stop sees what was done before `stop`.
@@ -75,10 +78,10 @@
 //! - **SLEEP-12** A worker that took the lease on its way to sleep still has it when it is awake,
 //!   even if it did not fall asleep: another worker that found the lease taken sleeps elsewhere,
 //!   and the holder has to announce that the lease is free.
-//! - **SLEEP-13** A worker whose [`Demand`] was switched to other counters reads those after some
-//!   time. After a switch to those that want all, no other switch has an effect.
-//! - **SLEEP-14** A holder of the lease sees what the holders before it did in the driver, and what
-//!   was done before the driver was plugged in.
+//! - **SLEEP-13** A worker whose [`Demand`] was switched to other counters reads the new ones
+//!   eventually. After a switch to the always-wanting counters, no other switch has an effect.
+//! - **SLEEP-14** A holder of the lease sees everything that earlier holders did in the driver, and
+//!   everything that was done before the driver was plugged in.
 //! - **SLEEP-15** If a sleeper finds every worker in service inactive, that is true, although
 //!   spares come and leave meanwhile.
 //! - **SLEEP-16** A relief worker that waits in the driver is woken for every task that it is
@@ -91,27 +94,26 @@
 //! |---|---|---|---|---|
 //! | O1 | fence after the push, before reading the counters | SeqCst | O2 | poster and sleeper cannot both miss each other |
 //! | O2 | fence after registering, before the last look | SeqCst or heavy | O1, light | the same |
-//! | O3 | exchange that registers | AcqRel | announce_work | a JEC that changed since the snapshot is seen: the job posted then may be gone by the last look, and another private one behind it |
-//! | O4 | parked bit | set Relaxed, for O3 and O2 come after it; cleared AcqRel; loaded Relaxed | load after O1, O5, O7 or `relieve`'s of the counters | a poster that is not seen sees the bit, and the word SLEEPY |
+//! | O3 | exchange that registers | AcqRel | announce_work | a JEC that changed since the snapshot is seen: the job posted then may be gone by the last look, and another, private job may lie behind it |
+//! | O4 | parked bit | set Relaxed, for O3 and O2 come after it; cleared AcqRel; loaded Relaxed | load after O1, O5, O7 or `relieve`'s of the counters | a poster that the sleeper does not see sees the bit, and the word SLEEPY |
 //! | O5 | fence after sub_inactive, before looking for more; a heavy one before looking again | SeqCst, heavy | O1, light | SLEEP-3; a fork, or a push, behind a public job notifies no worker, and that job may go between two loads of the first look |
 //! | O6 | `stopping` store, then the exchange on each word | Release, AcqRel | load in step 5, get_sleepy | SLEEP-6 |
 //! | O7 | light fence (SeqCst without asymmetric fences) after putting a task, before reading the counters | light | O2, O5 | SLEEP-8; a sleeper that skips the heavy fence of O2 saw every worker inactive, and one that became active since has seen the sleeper |
 //! | O8 | lease freed when a driver is plugged in, then a fence, before waking one | Release, SeqCst | O2 | SLEEP-10: a sleeper that finds no driver is seen |
 //! | O9 | lease: taken, given back | AcqRel, Release | each other, O8 | SLEEP-14: one holder after the other handles what happened in the driver |
 //! | O10 | in_driver, before SLEEPY→SLEEPING | Relaxed | the waker's exchange on the word | SLEEP-11: the waker that takes a worker out of SLEEPING knows where it blocks. A waker that reads a later sleep's choice is late: the sleep that it ended is over |
-//! | O11 | demand store, exchange, load | Relaxed | – | SLEEP-13: it only says where to look, and all places live as long as the worker; exchanges of one word have one order, so a call never undoes a refusal; an owner that is called reads the pool's counters next, after the same fence (SLEEP-4); for an owner that reads it late see `barrier`, After a refusal |
+//! | O11 | demand store, exchange, load | Relaxed | – | SLEEP-13: it only selects counters, and all of them live as long as the worker; exchanges of one word have one order, so a switch to attentive counters never undoes a refusal; an owner that reads attentive counters reads the pool's counters next, after the same fence (SLEEP-4); for an owner that reads it late see `barrier`, After a refusal |
 //! | O12 | counters: one more inactive or parked / one more sleeper | AcqRel | each other | a sleeper that finds every worker inactive skips the heavy fence of O2: it sees what each of them put into queues before it became inactive |
 //! | O13 | counters: one less inactive, sleeping or parked; the JEC | Relaxed | – | exchanges of one word have one order, and a thread that acts on a count does so after a fence (O1, O2, O5, O7); a thread that reads a count too low only looks more often |
-//! | O14 | `in_service`: up before the spare passes the counters, down after it has passed them; load after the sleeper has | Relaxed | O12, O5 | SLEEP-15: a sleeper behind the spare in the order of the counters sees it counted; a spare behind the sleeper sees the sleeper |
+//! | O14 | `in_service`: up before the spare passes the counters, down after it has passed them; load after the sleeper has | Relaxed | O12, O5 | SLEEP-15: a sleeper that passes the counters after the spare sees it counted; a spare that passes them after the sleeper sees the sleeper |
 //! | O15 | relief word | Relaxed | – | SLEEP-17: exchanges of one word have one order. The tasks lie in queues of their own, and a worker that is notified has passed the driver |
 //! | O16 | fence after the relief's end, before looking for sleepers | SeqCst | O2 | SLEEP-10: a sleeper that leaves the driver to the relief worker is seen by the end of the relief |
 //!
-//! No fence is needed after waking, although a poster that finds a worker already notified leaves
-//! its job to that worker. The worker passes O2 before it blocks again, and O5 before it runs
-//! something.
+//! No fence is needed after waking. A poster that finds a worker already notified leaves its job to
+//! that worker, but the worker passes O2 before it blocks again, and O5 before it runs something.
 //!
 //! # What this does not do
-//! It looks at no queue itself: the caller passes a closure that does. It bounds no latency:
+//! It looks at no queue itself: the caller passes a closure for that. It does not bound latencies:
 //! policies do. There are no timeouts.
 //!
 //! # Lineage
@@ -135,11 +137,11 @@ mod service_model;
 #[cfg(all(test, not(blitz_loom)))]
 mod test;
 
-pub use bed::{Bed, SleepStats};
+pub use bed::{Bed, BedOwner, SleepStats};
 pub use counters::{Counters, Counts, WORKERS_MAX};
 pub use demand::Demand;
 pub use driver::{Awaited, Driver, DriverLease, DriverWait, downcast, downcast_arc};
-pub use policy::SleepPolicy;
+pub use policy::{SleepPolicy, loses_core};
 
 use crate::barrier;
 use crate::latch::JobLatch;
@@ -154,7 +156,7 @@ use driver::DriverSlot;
 use relief::Relief;
 use std::sync::Arc;
 
-/// What all workers of a pool share to sleep and to be woken.
+/// The state that all workers of a pool share to sleep and to be woken.
 #[derive(Debug)]
 pub struct Sleep {
     counters: Arc<CachePadded<Counters>>,
@@ -181,7 +183,7 @@ pub struct Idle {
     sleepy_at: u32,
     snapshot: u32,
     searches: bool,
-    /// The worker waits for nothing in particular.
+    /// The worker does not wait for a latch.
     outside: bool,
     /// It does not yield on its way to sleep.
     straight: bool,
@@ -194,20 +196,26 @@ impl Idle {
         }
     }
 
+    /// Makes the worker sleep without further yields, because one of them has cost a time slice.
+    /// While it waits for a core it looks at nothing, and other threads leave work to it.
+    fn hurry(&mut self) {
+        self.sleepy_at = self.rounds;
+        self.straight = true;
+    }
+
     /// Whether the worker has announced that it is sleepy: then it looks in the most thorough way.
     pub fn is_sleepy(&self) -> bool {
         self.rounds > self.sleepy_at
     }
 
-    /// Whether it is time to see what is in the driver: at once, and now and then while the worker
-    /// waits.
+    /// Whether it is time to poll the driver: in the first round, and from time to time later.
     pub fn is_driver_turn(&self) -> bool {
         self.rounds % tuning::ROUNDS_PER_DRIVER_POLL == 0
     }
 
     /// Whether the worker should search the queues of all others: not if half of the workers do so
     /// already, unless it is about to sleep. A sleepy worker has to search, because it must take
-    /// what the last look shows.
+    /// the work that its last look finds.
     pub fn may_search(&self) -> bool {
         self.searches || self.is_sleepy()
     }
@@ -215,7 +223,7 @@ impl Idle {
 
 impl Sleep {
     /// No workers yet. `asymmetric`: workers fork privately and rely on SLEEP-4. `cores`: how many
-    /// threads really run at once; workers that look for work beyond that number only disturb.
+    /// threads can run at once; more searching workers than that only disturb the others.
     pub fn new(policy: SleepPolicy, asymmetric: bool, cores: usize) -> Sleep {
         Sleep {
             counters: Arc::new(CachePadded::new(Counters::new())),
@@ -246,20 +254,22 @@ impl Sleep {
     /// yet.
     pub fn add_bed(&self) -> &Bed {
         self.in_service.fetch_add(1, Relaxed);
-        let bed = self.add_spare_bed();
-        bed.set_serves(true);
-        bed
+        self.add(true)
     }
 
     /// Adds the bed of a worker that is not in service before it [enters](Self::enter_service).
     /// Callers take turns.
     pub fn add_spare_bed(&self) -> &Bed {
+        self.add(false)
+    }
+
+    fn add(&self, serves: bool) -> &Bed {
         let index = self.beds.len();
         while self.parked.len() * 64 <= index {
             self.parked.add(AtomicU64::new(0));
         }
         let (counters, lease) = (self.counters.clone(), self.slot.clone());
-        let bed = Bed::new(index, counters, lease, self.policy.sleepy_at);
+        let bed = Bed::new(index, counters, lease, self.policy.sleepy_at, serves);
         self.beds.add(CachePadded::new(bed)).1
     }
 
@@ -280,7 +290,7 @@ impl Sleep {
 
     /// Whether every worker is registered as a sleeper and none was notified.
     ///
-    /// Then no worker runs anything, nor will without a wake-up from outside.
+    /// Then no worker runs anything until a wake-up comes from outside.
     pub fn all_sleep(&self) -> bool {
         let waits = usize::from(self.relief.waits());
         if self.counters.load().sleeping() + waits < self.in_service() {
@@ -298,7 +308,7 @@ impl Sleep {
     }
 
     /// Takes a spare worker into service. It looks for work first.
-    pub fn enter_service(&self, bed: &Bed) -> Idle {
+    pub fn enter_service(&self, bed: BedOwner<'_>) -> Idle {
         if !broken(Step::SleepEntersFirst) {
             self.in_service.fetch_add(1, Relaxed); // O14
         }
@@ -310,10 +320,10 @@ impl Sleep {
         idle
     }
 
-    /// Takes a worker that looks for work out of service. It has no work that others might want. As
-    /// in [`work_found`](Self::work_found), it wakes another if `more` work is left. Returns how
-    /// many it woke.
-    pub fn leave_service(&self, bed: &Bed, idle: Idle, more: impl Fn() -> bool) -> usize {
+    /// Takes a worker that looks for work out of service. The worker has no work that others might
+    /// want. As in [`work_found`](Self::work_found), it wakes another if `more` work is left.
+    /// Returns how many it woke.
+    pub fn leave_service(&self, bed: BedOwner<'_>, idle: Idle, more: impl Fn() -> bool) -> usize {
         drop(idle);
         bed.set_serves(false);
         if broken(Step::SleepLeavesLast) {
@@ -332,25 +342,25 @@ impl Sleep {
     }
 
     /// Registers a worker that has run out of work.
-    pub fn start_looking(&self, bed: &Bed) -> Idle {
+    pub fn start_looking(&self, bed: BedOwner<'_>) -> Idle {
         let before = self.counters.add_inactive();
         let searches = 2 * before.awake_but_idle() < self.in_service();
         let sleepy_at = self.patience(bed, before);
         Idle { rounds: 0, sleepy_at, snapshot: 0, searches, outside: false, straight: false }
     }
 
-    /// As `start_looking`, for a worker that waits for nothing in particular. If experience says
-    /// that its work comes from the driver, and the lease is free, it goes straight there: an event
-    /// wakes it as soon as it would notice by looking. Meanwhile other threads have the core,
-    /// perhaps the thread that will cause the event.
-    pub fn start_looking_outside(&self, bed: &Bed) -> Idle {
+    /// As `start_looking`, for a worker that does not wait for a latch. If its recent work came
+    /// from the driver, and the lease is free, it goes straight there: an event wakes it as soon as
+    /// it would notice it by polling. Meanwhile other threads have the core, perhaps the thread
+    /// that will cause the event.
+    pub fn start_looking_outside(&self, bed: BedOwner<'_>) -> Idle {
         let mut idle = self.start_looking(bed);
         idle.outside = true;
         self.go_straight(bed, &mut idle);
         idle
     }
 
-    fn go_straight(&self, bed: &Bed, idle: &mut Idle) {
+    fn go_straight(&self, bed: BedOwner<'_>, idle: &mut Idle) {
         let pays = self.policy.is_adaptive() && bed.driver_pays();
         let is_free = self.slot.visits_if_free().is_some() && self.relief.worker().is_none();
         idle.straight = idle.outside && pays && is_free;
@@ -359,8 +369,8 @@ impl Sleep {
         }
     }
 
-    /// How many rounds a worker waits if it starts to look beside `others`.
-    fn patience(&self, bed: &Bed, others: Counts) -> u32 {
+    /// Returns how many rounds a worker waits if it starts to search beside `others`.
+    fn patience(&self, bed: BedOwner<'_>, others: Counts) -> u32 {
         if others.awake_but_idle() < self.searchers_max {
             bed.patience()
         } else {
@@ -370,7 +380,7 @@ impl Sleep {
 
     /// Ends a worker's search because it found work or has another reason to stop. If others sleep
     /// and `more` work is left, wakes one of them (SLEEP-3). Returns how many it woke.
-    pub fn work_found(&self, bed: &Bed, idle: Idle, more: impl Fn() -> bool) -> usize {
+    pub fn work_found(&self, bed: BedOwner<'_>, idle: Idle, more: impl Fn() -> bool) -> usize {
         if idle.rounds > 0 {
             bed.found_while_awake(self.policy.sleepy_at);
         }
@@ -379,7 +389,7 @@ impl Sleep {
 
     fn cascade(&self, more: impl Fn() -> bool) -> usize {
         let before = self.counters.sub_inactive();
-        // Another worker that still looks will find the rest, or cascade in its turn.
+        // Another worker is still searching: it will find the rest, or cascade itself.
         if before.sleeping() == 0 || before.awake_but_idle() > 1 || broken(Step::SleepCascade) {
             return 0;
         }
@@ -389,10 +399,10 @@ impl Sleep {
         if more() || self.more_in_private(before, more) { self.wake_any(1) } else { 0 }
     }
 
-    /// Whether there is more than the first look showed. A worker that has a public job pushes
-    /// others behind it with a light fence and notifies no worker. If we took the public job, or
-    /// saw that it was taken, then that worker relies on us to see what is behind it. So look after
-    /// a fence that pairs with its own, and after we saw the public job gone.
+    /// Whether there is more work than the first look showed. A worker with a public job pushes
+    /// others behind it with a light fence, and notifies no worker. If this worker took the public
+    /// job, or saw that it was taken, the other one relies on it to see the jobs behind. So look
+    /// again after a fence that pairs with the light one, and after the public job was seen gone.
     fn more_in_private(&self, before: Counts, more: impl Fn() -> bool) -> bool {
         let private = self.is_asymmetric() && before.inactive() < self.in_service(); // O14
         if !private || broken(Step::SleepCascadeAgain) {
@@ -403,23 +413,25 @@ impl Sleep {
     }
 
     /// One idle round: spin, yield, announce or sleep, by policy. `look` returns whether there is
-    /// any work that the worker could take, or another reason not to sleep; it must see everything.
-    /// A worker that slept in the driver, or was about to, returns with the lease: others may sleep
-    /// elsewhere because of it.
+    /// any work that the worker could take, or another reason not to sleep. It must look
+    /// everywhere. A worker that slept in the driver, or was about to, returns with the lease:
+    /// others may sleep elsewhere because of it.
     pub fn no_work_found(
         &self,
-        bed: &Bed,
+        bed: BedOwner<'_>,
         idle: &mut Idle,
         latch: Option<&JobLatch>,
         look: impl FnOnce() -> bool,
     ) -> Option<DriverLease<'_>> {
         let round = idle.rounds;
         idle.rounds += 1;
-        // A worker that goes straight to the driver is sleepy before it would spin.
+        // A worker that goes straight to the driver gets sleepy without spinning.
         if round < self.policy.spins.min(idle.sleepy_at) {
             spin_loop();
         } else if round < idle.sleepy_at {
-            relax();
+            if loses_core(relax) && self.policy.is_adaptive() {
+                idle.hurry();
+            }
         } else if round == idle.sleepy_at {
             idle.snapshot = self.counters.announce_sleepy().jec();
             idle.relax();
@@ -433,12 +445,12 @@ impl Sleep {
 
     fn sleep(
         &self,
-        bed: &Bed,
+        bed: BedOwner<'_>,
         idle: &mut Idle,
         latch: Option<&JobLatch>,
         look: impl FnOnce() -> bool,
     ) -> Option<DriverLease<'_>> {
-        // Unless we really sleep, we only announce again: work may still come soon.
+        // If the worker does not really sleep, it only announces again: work may still come soon.
         idle.rounds = idle.sleepy_at;
         let parked = self.parked_bit(bed.index());
         let mark_first = broken(Step::SleepLatchAfterWord);
@@ -464,7 +476,7 @@ impl Sleep {
     /// Steps 3 to 7.
     fn sleep_registered(
         &self,
-        bed: &Bed,
+        bed: BedOwner<'_>,
         idle: &mut Idle,
         look: impl FnOnce() -> bool,
     ) -> Option<DriverLease<'_>> {
@@ -480,7 +492,7 @@ impl Sleep {
         };
         if !broken(Step::SleepLookFence) {
             // If every worker is inactive then each has passed through an exchange on the counters
-            // since its last push, and a worker that becomes active will see our registration.
+            // since its last push, and a worker that becomes active will see this registration.
             if self.is_asymmetric() && registered.inactive() < self.in_service() {
                 barrier::heavy(); // O2, O14
             } else {
@@ -494,7 +506,7 @@ impl Sleep {
         let sees_work = look();
         if sees_work {
             // The job could not be taken a moment ago, so its owner is running it. Each attempt to
-            // sleep costs the owner more than we could take over: be patient again.
+            // sleep costs the owner more time than this worker could save: be patient again.
             idle.rounds = 0;
         }
         let stay = sees_work || self.is_stopping();
@@ -503,7 +515,7 @@ impl Sleep {
             bed.choose(lease.is_some()); // O10
         }
         if stay || !bed.core().fall_asleep() {
-            // No waker saw us SLEEPING, so none decrements for us (SLEEP-2).
+            // No waker saw the worker SLEEPING, so none decrements for it (SLEEP-2).
             if !broken(Step::SleepWakerDecrements) {
                 self.counters.sub_sleeping();
             }
@@ -528,8 +540,8 @@ impl Sleep {
             if !broken(Step::SleepPlugFence) {
                 fence(SeqCst); // O8
             }
-            // If all workers sleep already, one of them has to move, even one that takes no posted
-            // work.
+            // If all workers sleep already, one of them has to move to the driver, even if it takes
+            // no posted work.
             self.beds.iter().for_each(|bed| {
                 bed.notify();
             });
@@ -553,46 +565,45 @@ impl Sleep {
     }
 
     /// Takes the lease for a worker that is awake, if it is free and there is a driver.
-    pub fn try_lease(&self, bed: &Bed) -> Option<DriverLease<'_>> {
+    pub fn try_lease(&self, bed: BedOwner<'_>) -> Option<DriverLease<'_>> {
         self.take_lease(bed.index())
     }
 
-    /// Whether there is a driver, and no worker in it.
+    /// Whether there is a driver without a worker in it.
     pub fn lease_is_free(&self) -> bool {
         self.lease_free_since().is_some()
     }
 
     /// The number of visits to the driver, if there is a driver and no worker in it.
     ///
-    /// The same number twice means that no worker was there in between.
+    /// If two calls return the same number, no worker was there in between.
     pub fn lease_free_since(&self) -> Option<usize> {
         self.slot.visits_if_free()
     }
 
-    /// Wakes a sleeper, because the worker that left the driver does not come back or does not get
-    /// to its tasks. A woken worker that finds no work sleeps in the driver. Returns how many it
-    /// woke.
+    /// Wakes a sleeper, because the worker that left the driver does not return, or does not get to
+    /// its tasks. A woken worker that finds no work sleeps in the driver. Returns how many it woke.
     pub fn relieve(&self) -> usize {
         let woken = if self.counters.load().sleeping() > 0 { self.wake_any(1) } else { return 0 };
         let of_parked = || usize::from(self.beds.iter().any(|bed| bed.notify()));
         if woken > 0 { woken } else { of_parked() }
     }
 
-    fn leave(&self, bed: &Bed, latch: Option<&JobLatch>) {
+    fn leave(&self, bed: BedOwner<'_>, latch: Option<&JobLatch>) {
         bed.core().wake_up();
         if let Some(latch) = latch {
             latch.unmark();
         }
     }
 
-    /// Blocks until `latch` is set or the worker is notified, and looks for no work meanwhile.
+    /// Blocks until `latch` is set or the worker is notified. Does not search for work meanwhile.
     ///
     /// The worker waits for descendants only. A worker that is counted as inactive must not call
     /// this. `more` returns whether there is work that others could take. Returns how many it woke,
     /// and the lease if it was in the driver or about to be.
     pub fn wait_parked(
         &self,
-        bed: &Bed,
+        bed: BedOwner<'_>,
         latch: &JobLatch,
         look: impl FnOnce() -> bool,
         more: impl Fn() -> bool,
@@ -610,8 +621,8 @@ impl Sleep {
                 self.counters.sub_parked();
             } else {
                 bed.park();
-                // Between our waker's decrement and ours the counters showed us as looking for
-                // work; a poster may have relied on that.
+                // Between the waker's decrement and that of this worker, the counters showed this
+                // worker as searching; a poster may have relied on that.
                 woken = self.cascade(more);
             }
         }
@@ -628,8 +639,8 @@ impl Sleep {
         self.relief.begin(index)
     }
 
-    /// Ends the relief of worker `index`: it leaves, or another thread sees that it does not come
-    /// back from what it runs. Returns false if it was not on relief, or waits.
+    /// Ends the relief of worker `index`: it leaves, or another thread sees that it does not return
+    /// from its poll. Returns false if it was not on relief, or waits.
     pub fn end_relief(&self, index: usize) -> bool {
         let ended = self.relief.end(index);
         if !broken(Step::SleepReliefEndFence) {
@@ -648,12 +659,12 @@ impl Sleep {
         self.relief.waits()
     }
 
-    /// Blocks the relief worker in the driver until something happens there, or until it is
-    /// notified of a task that `look` did not see. Returns `None` if another worker serves the
-    /// driver, or the relief has ended.
+    /// Blocks the relief worker in the driver until an event comes, or until it is notified of a
+    /// task that `look` did not see. Returns `None` if another worker serves the driver, or the
+    /// relief has ended.
     pub fn wait_on_relief(
         &self,
-        bed: &Bed,
+        bed: BedOwner<'_>,
         look: impl FnOnce() -> bool,
     ) -> Option<DriverLease<'_>> {
         let lease = self.try_lease(bed)?;
@@ -717,7 +728,7 @@ impl Sleep {
     /// needs no wake-up (as in `new_task`). Call it after a fence, or after an exchange that acts
     /// as one.
     #[inline]
-    pub fn somebody_looks(&self) -> bool {
+    pub fn is_any_looking(&self) -> bool {
         self.counters.peek().awake_but_idle() > 0
     }
 
@@ -728,7 +739,8 @@ impl Sleep {
 
     /// Notifies up to `count` parked workers, lowest index first. Returns how many.
     ///
-    /// The worker in the driver comes last: another has to be woken to take its place there.
+    /// The worker in the driver comes last, because then another worker would have to take its
+    /// place there.
     fn wake_any(&self, count: usize) -> usize {
         if count == 0 {
             return 0;

@@ -1,7 +1,7 @@
-//! The sleep protocol under the model checker, with the smallest queue there is: a number.
+//! The sleep protocol under the model checker, with the smallest possible queue: a number.
 //!
-//! The queue has no orderings of its own, so that nothing but the protocol can make a sleeper see a
-//! job. A lost job shows as a deadlock: a thread waits for it while all workers sleep.
+//! The queue has no orderings of its own, so only the protocol can make a sleeper see a job. A lost
+//! job shows as a deadlock: a thread waits for it while all workers sleep.
 
 use super::{Bed, Counters, Idle, Sleep, SleepPolicy};
 use crate::barrier;
@@ -25,9 +25,9 @@ struct Rig {
     sleep: Sleep,
     jobs: AtomicUsize,
     done: CountLatch<OnceLatch>,
-    /// Something that one thread writes before it lets another know.
+    /// A word that one thread writes before it notifies another.
     written: AtomicUsize,
-    /// Something that is written before the pool ends.
+    /// A word that is written before the pool ends.
     last_words: AtomicUsize,
 }
 
@@ -78,7 +78,7 @@ impl Rig {
 
     /// The worker's main loop.
     fn work(&self, index: usize) {
-        let bed = self.bed(index);
+        let bed = self.sleep.own_bed(index);
         loop {
             while self.take() {
                 self.run();
@@ -107,7 +107,7 @@ impl Rig {
 
     /// Worker 0 gets sleepy and tries to sleep, once; its last look sees `work`.
     fn try_to_sleep(&self, work: bool) -> Idle {
-        let bed = self.bed(0);
+        let bed = self.sleep.own_bed(0);
         let mut idle = self.sleep.start_looking(bed);
         self.sleep.no_work_found(bed, &mut idle, None, || unreachable!("it only announces"));
         self.sleep.no_work_found(bed, &mut idle, None, || work);
@@ -119,12 +119,12 @@ impl Rig {
         thread::spawn(move || rig.work(index))
     }
 
-    /// Waits until every job has run, ends the pool and checks the books.
+    /// Waits until every job has run, ends the pool and checks the counts.
     fn finish<const N: usize>(&self, workers: [thread::JoinHandle<()>; N]) {
         self.done.inner().wait();
         self.stop();
         workers.into_iter().for_each(|worker| worker.join().unwrap());
-        self.assert_nobody_counted();
+        self.assert_counts_are_zero();
     }
 
     fn stop(&self) {
@@ -132,16 +132,16 @@ impl Rig {
         self.sleep.stop();
     }
 
-    fn assert_nobody_counted(&self) {
+    fn assert_counts_are_zero(&self) {
         let counts = self.sleep.counters().load();
         assert_eq!((counts.sleeping(), counts.inactive()), (0, 0), "{counts:?}");
         assert_eq!(self.sleep.parked_word(0), 0);
     }
 }
 
-/// Called in every turn of an idle loop: lets the others run after a few turns that found nothing.
-/// Loom runs a thread that yields only when all others are stuck, so a yield any sooner would hide
-/// most of what can happen; and without one a loop that waits for others has no end.
+/// Called in every turn of an idle loop: after a few turns without work it lets other threads run.
+/// Loom runs a thread that yields only when all others are stuck. So an earlier yield would hide
+/// most interleavings, and without a yield a waiting loop would never end.
 fn give_way(turns: &mut u32) {
     *turns += 1;
     if *turns > 3 {
@@ -215,7 +215,7 @@ fn first_job_waits_for_second() {
         let rig = rig.clone();
         let (second_ran, ran) = (second_ran.clone(), ran.clone());
         thread::spawn(move || {
-            let bed = rig.bed(index);
+            let bed = rig.sleep.own_bed(index);
             let mut idle = rig.sleep.start_looking(bed);
             let mut turns = 0;
             while !rig.take() {
@@ -234,11 +234,11 @@ fn first_job_waits_for_second() {
     rig.post();
     rig.post();
     workers.into_iter().for_each(|worker| worker.join().unwrap());
-    rig.assert_nobody_counted();
+    rig.assert_counts_are_zero();
 }
 
 #[test]
-fn sleep_3_one_who_found_work_wakes_another_first() {
+fn sleep_3_a_worker_that_found_work_wakes_another_first() {
     check(8_000, Some(2), first_job_waits_for_second);
 }
 
@@ -302,19 +302,19 @@ fn canary_a_task_without_the_light_fence() {
 }
 
 #[test]
-fn canary_a_task_of_which_nobody_is_told() {
+fn canary_a_task_is_not_announced() {
     canary(&[Step::SleepTaskWakes], Some(3), public_task);
 }
 
-/// Worker 0 waits for a latch, looking for work meanwhile; another thread sets the latch.
+/// Worker 0 waits for a latch and searches for work meanwhile; another thread sets the latch.
 fn waits_for_a_latch() {
     let rig = Rig::new(1, 1);
-    // An `Rc` will do: all threads of a model are one thread in truth.
+    // An `Rc` is enough: all threads of a model run on one real thread.
     let latch = Rc::new(JobLatch::new(NonNull::from(rig.bed(0))));
     let worker = thread::spawn({
         let (rig, latch) = (rig.clone(), latch.clone());
         move || {
-            let bed = rig.bed(0);
+            let bed = rig.sleep.own_bed(0);
             let mut idle = rig.sleep.start_looking(bed);
             let mut turns = 0;
             while !latch.probe() {
@@ -330,7 +330,7 @@ fn waits_for_a_latch() {
     // SAFETY: the latch is alive here and in the thread, and its bed in the rig.
     unsafe { JobLatch::set(&raw const *latch) };
     worker.join().unwrap();
-    rig.assert_nobody_counted();
+    rig.assert_counts_are_zero();
 }
 
 #[test]
@@ -354,7 +354,7 @@ fn canary_the_word_is_not_reset() {
     canary(&[Step::WordReset], None, waits_for_a_latch);
 }
 
-/// The same, with the worker blocked for the latch alone.
+/// As above, but the worker only blocks for the latch.
 fn waits_parked_for_a_latch() {
     let rig = Rig::new(1, 1);
     let latch = Rc::new(JobLatch::new(NonNull::from(rig.bed(0))));
@@ -364,7 +364,7 @@ fn waits_parked_for_a_latch() {
             let mut turns = 0;
             while !latch.probe() {
                 give_way(&mut turns);
-                rig.sleep.wait_parked(rig.bed(0), &latch, || false, || rig.any());
+                rig.sleep.wait_parked(rig.sleep.own_bed(0), &latch, || false, || rig.any());
             }
             assert_eq!(rig.written.load(Relaxed), 7, "what the setter wrote");
             assert_eq!(rig.bed(0).core().state_name(), "UNSET");
@@ -374,7 +374,7 @@ fn waits_parked_for_a_latch() {
     // SAFETY: the latch is alive here and in the thread, and its bed in the rig.
     unsafe { JobLatch::set(&raw const *latch) };
     worker.join().unwrap();
-    rig.assert_nobody_counted();
+    rig.assert_counts_are_zero();
 }
 
 #[test]
@@ -392,14 +392,14 @@ fn mail_for_a_parked_worker() {
         move || {
             let look = || mail.load(Relaxed);
             while !look() {
-                rig.sleep.wait_parked(rig.bed(0), &latch, look, || false);
+                rig.sleep.wait_parked(rig.sleep.own_bed(0), &latch, look, || false);
             }
         }
     });
     mail.store(true, Relaxed);
     rig.sleep.new_mail(rig.bed(0));
     parked.join().unwrap();
-    rig.assert_nobody_counted();
+    rig.assert_counts_are_zero();
 }
 
 #[test]
@@ -417,8 +417,8 @@ fn canary_mail_without_the_parked_workers_fence() {
     canary(&[Step::SleepLookFence], None, mail_for_a_parked_worker);
 }
 
-/// Worker 0 is parked for a latch and gets mail; worker 1 may look at the counters meanwhile, see
-/// an idle worker that is none, and leave a posted job to it.
+/// Worker 0 is parked for a latch and gets mail; worker 1 may read the counters meanwhile. It may
+/// take worker 0 for an idle worker, and leave a posted job to it.
 fn a_parked_worker_passes_jobs_on() {
     let rig = Rig::new(2, 1);
     let latch = Rc::new(JobLatch::new(NonNull::from(rig.bed(0))));
@@ -430,7 +430,7 @@ fn a_parked_worker_passes_jobs_on() {
             let mut turns = 0;
             while !look() {
                 give_way(&mut turns);
-                rig.sleep.wait_parked(rig.bed(0), &latch, look, || rig.any());
+                rig.sleep.wait_parked(rig.sleep.own_bed(0), &latch, look, || rig.any());
             }
             // It has its mail and sits in a leaf until the posted job has run elsewhere.
             rig.done.inner().wait();
@@ -454,9 +454,9 @@ fn canary_a_parked_worker_keeps_posted_jobs_to_itself() {
     canary(&[Step::SleepCascade], Some(2), a_parked_worker_passes_jobs_on);
 }
 
-/// A sleeper that finds every worker inactive looks without a heavy fence: it sees what a worker
-/// has put before it became so for the last time, or that worker has seen the sleeper. The worker
-/// is `busy` in between.
+/// A sleeper that finds every worker inactive looks without a heavy fence: it sees everything that
+/// a worker posted before it became inactive for the last time, or that worker has seen the
+/// sleeper. The worker may be `busy` in between.
 fn all_are_inactive(busy: bool, become_inactive: fn(&Counters)) {
     let rig = Rig::new(2, 1);
     let worker = thread::spawn({
@@ -487,7 +487,7 @@ fn all_are_inactive(busy: bool, become_inactive: fn(&Counters)) {
 }
 
 #[test]
-fn sleep_4_who_finds_all_inactive_sees_what_they_have_put() {
+fn sleep_4_a_sleeper_that_finds_all_inactive_sees_their_posts() {
     check(10, None, || all_are_inactive(true, |counters| _ = counters.add_inactive()));
     check(5, None, || all_are_inactive(false, Counters::add_parked));
 }
@@ -498,7 +498,7 @@ fn stop_against_sleep() {
     let workers = [rig.spawn(0), rig.spawn(1)];
     rig.stop();
     workers.into_iter().for_each(|worker| worker.join().unwrap());
-    rig.assert_nobody_counted();
+    rig.assert_counts_are_zero();
 }
 
 #[test]
@@ -506,8 +506,8 @@ fn sleep_6_every_worker_leaves_after_stop() {
     check(1_000, Some(2), stop_against_sleep);
 }
 
-/// A worker that does not get to sleep, or is woken, although there is no work: by the end, which
-/// it sees.
+/// A worker does not get to sleep, or is woken, although there is no work: then it sees that the
+/// pool ends.
 fn only_stop_wakes() {
     let rig = Rig::new(1, 1);
     let sleeper = thread::spawn({
@@ -515,12 +515,12 @@ fn only_stop_wakes() {
         move || {
             let idle = rig.try_to_sleep(false);
             assert!(rig.sleep.is_stopping(), "it would sleep again");
-            rig.sleep.work_found(rig.bed(0), idle, || false);
+            rig.sleep.work_found(rig.sleep.own_bed(0), idle, || false);
         }
     });
     rig.stop();
     sleeper.join().unwrap();
-    rig.assert_nobody_counted();
+    rig.assert_counts_are_zero();
 }
 
 #[test]
@@ -529,7 +529,7 @@ fn sleep_6_a_worker_that_stop_wakes_sees_the_end() {
 }
 
 #[test]
-fn canary_stop_wakes_nobody() {
+fn canary_stop_wakes_no_worker() {
     canary(&[Step::SleepStopWakes], Some(2), stop_against_sleep);
 }
 
@@ -540,7 +540,7 @@ fn a_counted_sleeper_has_its_bit() {
         let rig = rig.clone();
         move || {
             let idle = rig.try_to_sleep(true);
-            rig.sleep.work_found(rig.bed(0), idle, || false);
+            rig.sleep.work_found(rig.sleep.own_bed(0), idle, || false);
         }
     });
     if rig.sleep.counters().load().sleeping() == 1 && rig.sleep.parked_word(0) == 0 {
@@ -549,7 +549,7 @@ fn a_counted_sleeper_has_its_bit() {
         assert_eq!(counts.sleeping(), 0, "counted, but its bit is not set");
     }
     sleeper.join().unwrap();
-    rig.assert_nobody_counted();
+    rig.assert_counts_are_zero();
 }
 
 #[test]

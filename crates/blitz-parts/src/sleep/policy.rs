@@ -1,18 +1,19 @@
 //! How long an idle worker stays awake.
 
-use crate::tuning;
+use crate::prim::MODELLED;
+use crate::{ticks, tuning};
 use std::time::Duration;
 
 /// The phases of an idle worker: spin, yield, announce, sleep.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SleepPolicy {
-    /// Rounds that only tell the processor to pause.
+    /// Rounds in which the worker only spins.
     pub(super) spins: u32,
     /// Round at which the worker announces that it is sleepy; rounds before it yield.
     pub(super) sleepy_at: u32,
-    /// If it is below `sleepy_at`, experience counts. A worker that waited for nothing yields half
-    /// as often next time, but at least this often. It yields twice as often after a short sleep,
-    /// and the full number of times after it found work while awake.
+    /// If it is below `sleepy_at`, the policy adapts. A worker that waited in vain yields half as
+    /// often next time, but at least this often. It yields twice as often after a short sleep, and
+    /// the full number of times after it found work while awake.
     pub(super) patience_min: u32,
 }
 
@@ -45,13 +46,13 @@ impl SleepPolicy {
         }
     }
 
-    /// Whether experience counts.
+    /// Whether the policy adapts.
     pub(super) fn is_adaptive(self) -> bool {
         self.patience_min < self.sleepy_at
     }
 
-    /// The patience of a worker that has slept this long. After a short sleep it should have stayed
-    /// awake; after a long one it should have slept at once.
+    /// The patience of a worker that has slept this long. After a short sleep, staying awake would
+    /// have been better; after a long one, sleeping at once.
     pub(super) fn patience_after(self, patience: u32, slept: Duration) -> u32 {
         let yields = patience.saturating_sub(self.spins);
         if slept < tuning::SLEEP_SHORT {
@@ -60,6 +61,19 @@ impl SleepPolicy {
             (self.spins + yields / 2).max(self.patience_min)
         }
     }
+}
+
+/// Calls `relax`, which lets others have the core. Returns whether a thread that computes had it
+/// for long. Then the next yield would take as long, and a thread that is woken gets a core sooner
+/// than one that yields.
+pub fn loses_core(relax: impl FnOnce()) -> bool {
+    if MODELLED {
+        relax();
+        return false;
+    }
+    let before = ticks::now();
+    relax();
+    ticks::to_duration(ticks::now().saturating_sub(before)) >= tuning::YIELD_HARM
 }
 
 impl Default for SleepPolicy {

@@ -1,5 +1,5 @@
 //! Spares and the relief worker under the model checker: a sleeper that finds every worker inactive
-//! is not mistaken, and the relief worker hears of tasks.
+//! is right, and the relief worker is notified of tasks.
 
 use super::{Driver, Sleep, SleepPolicy};
 use crate::park::futex;
@@ -54,7 +54,7 @@ fn a_spare_comes() {
     let spare = thread::spawn({
         let rig = rig.clone();
         move || {
-            let bed = rig.sleep.bed(1).expect("a bed of this rig");
+            let bed = rig.sleep.own_bed(1);
             let idle = rig.sleep.enter_service(bed);
             rig.sleep.work_found(bed, idle, || false);
             rig.fork()
@@ -77,7 +77,7 @@ fn canary_a_spare_is_counted_late() {
 /// A spare leaves while one worker forks and the other goes to sleep.
 fn a_spare_leaves() {
     let rig = Rig::new(3, 0);
-    let idle = rig.sleep.start_looking(rig.sleep.bed(2).expect("a bed of this rig"));
+    let idle = rig.sleep.start_looking(rig.sleep.own_bed(2));
     let forks = thread::spawn({
         let rig = rig.clone();
         move || rig.fork()
@@ -85,7 +85,7 @@ fn a_spare_leaves() {
     let leaves = thread::spawn({
         let rig = rig.clone();
         move || {
-            let bed = rig.sleep.bed(2).expect("a bed of this rig");
+            let bed = rig.sleep.own_bed(2);
             rig.sleep.leave_service(bed, idle, || false);
         }
     });
@@ -105,7 +105,7 @@ fn canary_a_spare_is_counted_out_too_soon() {
     canary(&[Step::SleepLeavesLast], None, a_spare_leaves);
 }
 
-/// A driver in which nothing happens.
+/// A driver without events.
 struct Still(AtomicU32);
 
 impl Driver for Still {
@@ -132,7 +132,7 @@ impl Driver for Still {
 
 /// The relief worker waits in the driver until it has taken `tasks` tasks, or the pool ends.
 fn relieve(rig: &Rig, tasks: usize) {
-    let bed = rig.sleep.bed(0).expect("a bed of this rig");
+    let bed = rig.sleep.own_bed(0);
     assert!(rig.sleep.begin_relief(0) && !rig.sleep.begin_relief(0));
     let mut taken = 0;
     while taken < tasks && !rig.sleep.is_stopping() {
@@ -167,12 +167,12 @@ fn a_task_for_relief() {
 }
 
 #[test]
-fn sleep_16_the_relief_worker_hears_of_a_task() {
+fn sleep_16_the_relief_worker_is_notified_of_a_task() {
     check(10, Some(3), a_task_for_relief);
 }
 
 #[test]
-fn canary_the_relief_worker_is_told_of_nothing() {
+fn canary_the_relief_worker_is_not_notified() {
     canary(&[Step::SleepReliefTold], Some(3), a_task_for_relief);
 }
 
@@ -197,8 +197,8 @@ fn sleep_6_the_relief_worker_leaves_after_stop() {
     check(10, Some(3), an_end_for_relief);
 }
 
-/// A worker goes to sleep beside the relief worker, which leaves: either the worker sits down in
-/// the driver, or the relief worker sees it and wakes it for that.
+/// A worker goes to sleep beside the relief worker, which leaves: either the worker sleeps in the
+/// driver, or the relief worker sees it and wakes it.
 fn the_driver_is_left_to_a_sleeper() {
     let rig = Rig::new(2, 0);
     assert!(rig.sleep.plug(Arc::new(Still(AtomicU32::new(0)))));
@@ -208,7 +208,7 @@ fn the_driver_is_left_to_a_sleeper() {
         move || {
             rig.sleep_and_miss();
             fence(SeqCst);
-            rig.sleep.try_lease(rig.sleep.bed(0).expect("a bed of this rig")).is_some()
+            rig.sleep.try_lease(rig.sleep.own_bed(0)).is_some()
         }
     });
     assert!(rig.sleep.end_relief(1));
@@ -227,7 +227,7 @@ fn canary_a_relief_ends_without_its_fence() {
     canary(&[Step::SleepReliefEndFence], None, the_driver_is_left_to_a_sleeper);
 }
 
-/// The watch takes the relief from a worker that is about to come back: one of them ends it.
+/// The watch ends the relief of a worker that is about to return: exactly one of the two ends it.
 fn relief_is_taken() {
     let rig = with_driver();
     assert!(rig.sleep.begin_relief(0));

@@ -1,6 +1,6 @@
 //! The counters, the policies, the choice of the worker to wake, and a pool of real threads.
 
-use super::{Bed, Counters, Demand, Driver, Idle, Sleep, SleepPolicy};
+use super::{BedOwner, Counters, Demand, Driver, Idle, Sleep, SleepPolicy};
 use crate::latch::{JobLatch, Latch};
 use crate::prim::{AcqRel, Acquire, AtomicUsize, Relaxed};
 use crate::tuning;
@@ -16,8 +16,8 @@ fn sleep_with(policy: SleepPolicy, workers: usize) -> Sleep {
 }
 
 impl Sleep {
-    fn bed_of(&self, index: usize) -> &Bed {
-        self.bed(index).expect("a bed")
+    fn bed_of(&self, index: usize) -> BedOwner<'_> {
+        self.own_bed(index)
     }
 
     /// Puts a worker into the state of a sleeper, without a thread.
@@ -26,7 +26,8 @@ impl Sleep {
         word.fetch_or(bit, AcqRel);
         self.counters.add_inactive();
         assert!(self.counters.try_add_sleeping(self.counters.load()));
-        let core = self.bed_of(index).core();
+        let bed = self.bed_of(index);
+        let core = bed.core();
         assert!(core.get_sleepy() && core.fall_asleep());
     }
 
@@ -113,8 +114,20 @@ fn policies_try_to_sleep_in_their_round() {
     // Announced in round 32, one more yield in round 33.
     let rayon = 34;
     assert_eq!(first_attempt(SleepPolicy::rayon()), rayon);
-    assert_eq!(first_attempt(SleepPolicy::adaptive()), tuning::ADAPTIVE_SPINS + rayon);
     assert_eq!(first_attempt(SleepPolicy::low_latency()), tuning::LOW_LATENCY_ROUNDS);
+    // On a busy machine a yield may take so long that the worker hurries.
+    assert!(first_attempt(SleepPolicy::adaptive()) <= tuning::ADAPTIVE_SPINS + rayon);
+}
+
+#[test]
+fn a_worker_that_hurries_announces_and_sleeps_without_further_yields() {
+    let sleep = sleep_with(SleepPolicy::adaptive(), 1);
+    let mut idle = sleep.start_looking(sleep.bed_of(0));
+    let patient = idle.sleepy_at;
+    idle.hurry();
+    assert!(idle.sleepy_at < patient && idle.straight);
+    // It announces, looks once more, and tries to sleep.
+    assert_eq!(attempt(&sleep, idle), 1 + tuning::ROUNDS_AFTER_SLEEPY);
 }
 
 #[test]
@@ -165,7 +178,7 @@ fn sleep_1_posters_wake_as_many_as_the_posted_jobs_need() {
 }
 
 #[test]
-fn sleep_8_a_task_wakes_one_if_nobody_looks() {
+fn sleep_8_a_task_wakes_one_worker_if_none_searches() {
     for asymmetric in [false, true] {
         // Sleepers, workers that look for work: how many are woken.
         for (sleepers, lookers, expected) in [(0, 0, 0), (0, 1, 0), (2, 1, 0), (1, 0, 1), (3, 0, 1)]
@@ -195,7 +208,7 @@ fn sleep_7_the_bitmap_reaches_beyond_one_word() {
     assert_eq!(bits, 5);
     assert_eq!(sleep.new_jobs(2, false), 2);
     assert_eq!(sleep.asleep(), [64, 130, 199], "the lowest first");
-    // The bits of those that were woken are still set, for only they clear them.
+    // The bits of the woken workers are still set, because only these workers clear them.
     assert_eq!(sleep.new_jobs(9, false), 3);
     assert_eq!(sleep.counters.load().sleeping(), 0);
 }
@@ -213,7 +226,7 @@ fn sleep_3_a_worker_that_found_work_wakes_one_if_it_was_the_last_to_look() {
 }
 
 #[test]
-fn sleep_6_nobody_sleeps_after_stop() {
+fn sleep_6_no_worker_sleeps_after_stop() {
     let sleep = sleep_with(SleepPolicy::rayon(), 3);
     sleep.pretend_asleep(1);
     sleep.stop();
@@ -221,7 +234,7 @@ fn sleep_6_nobody_sleeps_after_stop() {
     assert_eq!(sleep.counters.load().sleeping(), 0);
     let bed = sleep.bed_of(0);
     let mut idle = sleep.start_looking(bed);
-    // Would block for ever.
+    // This would block for ever.
     (0..200).for_each(|_| drop(sleep.no_work_found(bed, &mut idle, None, || false)));
     assert_eq!(bed.stats().parks.get(), 0);
 }
@@ -230,7 +243,7 @@ fn sleep_6_nobody_sleeps_after_stop() {
 fn sleep_5_a_latch_that_is_set_needs_no_sleep() {
     let sleep = sleep_with(SleepPolicy::rayon(), 1);
     let bed = sleep.bed_of(0);
-    let latch = JobLatch::new(NonNull::from(bed));
+    let latch = JobLatch::new(NonNull::from(&*bed));
     // SAFETY: the latch is alive.
     unsafe { JobLatch::set(&raw const latch) };
     assert!(matches!(sleep.wait_parked(bed, &latch, || false, || false), (0, None)));
@@ -302,7 +315,7 @@ fn at_most_half_search_unless_they_are_about_to_sleep() {
     let mut idle: Vec<_> = (0..4).map(|index| sleep.start_looking(sleep.bed_of(index))).collect();
     let searching: Vec<_> = idle.iter().map(super::Idle::may_search).collect();
     assert_eq!(searching, [true, true, false, false]);
-    // A worker must take what its last look shows, so it searches before that look, too.
+    // A worker must take the work that its last look finds, so it searches before that look, too.
     let last = idle.last_mut().expect("four");
     while !last.is_sleepy() {
         assert!(!last.may_search());
@@ -368,7 +381,7 @@ fn sleep_10_the_lease_is_one_workers_and_only_in_a_driver() {
 }
 
 #[test]
-fn sleep_12_whoever_is_caught_on_its_way_into_the_driver_has_the_lease() {
+fn sleep_12_a_worker_notified_on_its_way_into_the_driver_has_the_lease() {
     let sleep = sleep_with(SleepPolicy::rayon(), 2);
     sleep.plug(Arc::new(Window::default()));
     let bed = sleep.bed_of(0);
@@ -389,7 +402,7 @@ fn sleep_12_whoever_is_caught_on_its_way_into_the_driver_has_the_lease() {
     drop(lease);
     sleep.work_found(bed, idle, || false);
 
-    let latch = JobLatch::new(NonNull::from(bed));
+    let latch = JobLatch::new(NonNull::from(&*bed));
     let (_, lease) = sleep.wait_parked(bed, &latch, || !bed.notify(), || false);
     assert!(lease.is_some() && bed.stats().parks.get() == 0);
     drop(lease);
@@ -399,18 +412,26 @@ fn sleep_12_whoever_is_caught_on_its_way_into_the_driver_has_the_lease() {
 }
 
 #[test]
-fn who_finds_its_work_outside_goes_straight_there() {
-    let patient = first_attempt(SleepPolicy::adaptive());
+fn a_worker_whose_work_comes_from_the_driver_goes_straight_there() {
     let sleep = sleep_with(SleepPolicy::adaptive(), 2);
     let bed = sleep.bed_of(0);
-    let outside = || attempt(&sleep, sleep.start_looking_outside(bed));
+    // Compares rounds instead of attempts to sleep: a yield may take so long that the worker
+    // hurries.
+    let patience = |idle: Idle| {
+        let sleepy_at = idle.sleepy_at;
+        sleep.work_found(bed, idle, || false);
+        sleepy_at
+    };
+    let patient = patience(sleep.start_looking(bed));
+    assert_eq!(patient, tuning::ADAPTIVE_SPINS + tuning::ROUNDS_UNTIL_SLEEPY);
+    let outside = || sleep.start_looking_outside(bed);
     sleep.plug(Arc::new(Window::default()));
-    assert_eq!(outside(), patient, "nothing has come from there yet");
+    assert_eq!(patience(outside()), patient, "nothing has come from there yet");
     bed.found_in_driver();
-    assert_eq!(outside(), 1 + tuning::ROUNDS_AFTER_SLEEPY);
-    assert_eq!(attempt(&sleep, sleep.start_looking(bed)), patient, "a fork may be back soon");
+    assert_eq!(attempt(&sleep, outside()), 1 + tuning::ROUNDS_AFTER_SLEEPY);
+    assert_eq!(patience(sleep.start_looking(bed)), patient, "a fork may be back soon");
     let lease = sleep.try_lease(sleep.bed_of(1));
-    assert_eq!(outside(), patient, "somebody else is there");
+    assert_eq!(patience(outside()), patient, "another worker is there");
     drop(lease);
 
     for policy in [SleepPolicy::rayon(), SleepPolicy::low_latency()] {
@@ -418,12 +439,12 @@ fn who_finds_its_work_outside_goes_straight_there() {
         sleep.plug(Arc::new(Window::default()));
         sleep.bed_of(0).found_in_driver();
         let idle = sleep.start_looking_outside(sleep.bed_of(0));
-        assert_eq!(attempt(&sleep, idle), first_attempt(policy), "these do as they are told");
+        assert_eq!(attempt(&sleep, idle), first_attempt(policy), "these policies do not adapt");
     }
 }
 
 #[test]
-fn whoever_is_woken_in_the_driver_expects_more_of_the_same_kind() {
+fn a_worker_expects_its_next_work_from_where_the_last_came() {
     let sleep = sleep_with(SleepPolicy::adaptive(), 1);
     let window = Arc::new(Window::default());
     sleep.plug(window.clone());
@@ -431,6 +452,7 @@ fn whoever_is_woken_in_the_driver_expects_more_of_the_same_kind() {
     let pays_after = |wake: &dyn Fn()| {
         std::thread::scope(|scope| {
             let sleeper = scope.spawn(|| {
+                let bed = sleep.bed_of(0);
                 let mut idle = sleep.start_looking_outside(bed);
                 while sleep.no_work_found(bed, &mut idle, None, || false).is_none() {}
                 sleep.work_found(bed, idle, || false);
@@ -444,11 +466,11 @@ fn whoever_is_woken_in_the_driver_expects_more_of_the_same_kind() {
         bed.driver_pays()
     };
     assert!(pays_after(&|| window.change(|seen| seen.0 = true)), "something happened there");
-    assert!(!pays_after(&|| assert!(bed.notify())), "somebody had work for it");
+    assert!(!pays_after(&|| assert!(bed.notify())), "another thread had work for it");
 }
 
 #[test]
-fn sleep_11_the_one_in_the_driver_is_woken_last_and_by_what_happens_there() {
+fn sleep_11_the_worker_in_the_driver_is_woken_last_and_by_its_events() {
     let sleep = sleep_with(SleepPolicy::rayon(), 2);
     let window = Arc::new(Window::default());
     sleep.plug(window.clone());
@@ -490,7 +512,7 @@ fn sleep_11_the_one_in_the_driver_is_woken_last_and_by_what_happens_there() {
 }
 
 #[test]
-fn sleep_13_a_worker_reads_the_counters_that_tell_it() {
+fn sleep_13_a_worker_reads_the_counters_of_its_demand() {
     let pool = CachePadded::new(Counters::new());
     let always = CachePadded::new(Counters::always_demanding());
     // SAFETY: both are dropped after it.
@@ -530,7 +552,8 @@ fn sleep_13_a_call_at_forks_gives_way_to_the_demand_for_every_job() {
 fn sleep_15_a_spare_is_in_service_between_coming_and_leaving() {
     let sleep = Sleep::new(SleepPolicy::rayon(), false, 2);
     sleep.add_bed();
-    let spare = sleep.add_spare_bed();
+    sleep.add_spare_bed();
+    let spare = sleep.bed_of(1);
     assert!(sleep.in_service() == 1 && !spare.serves());
     let idle = sleep.enter_service(spare);
     assert!(sleep.in_service() == 2 && spare.serves());
@@ -541,9 +564,10 @@ fn sleep_15_a_spare_is_in_service_between_coming_and_leaving() {
 }
 
 #[test]
-fn sleep_16_one_worker_is_on_relief_and_is_not_told_while_it_works() {
+fn sleep_16_one_worker_is_on_relief_and_is_not_notified_while_it_works() {
     let sleep = Sleep::new(SleepPolicy::rayon(), false, 2);
-    let bed = sleep.add_bed();
+    sleep.add_bed();
+    let bed = sleep.bed_of(0);
     assert_eq!(sleep.on_relief(), None);
     assert!(sleep.begin_relief(bed.index()) && !sleep.begin_relief(7));
     assert_eq!(sleep.on_relief(), Some(bed.index()));

@@ -1,15 +1,16 @@
-//! Keeps the memory of ended tasks and boxed jobs for those that the same worker makes next.
+//! Keeps the memory of ended tasks and boxed jobs for the next ones of the same worker.
 //!
 //! Allocators keep a few blocks of each size for a thread (glibc keeps seven) and share the rest
 //! among all threads. A worker makes and frees blocks by the thousand. It puts the blocks that it
 //! frees onto its own stacks, one for each size, and takes new ones from there without
-//! synchronisation. If one worker makes what another ends, the stock of the second fills up while
-//! the first has none. Then blocks move from one to the other in bundles, through a depot.
+//! synchronisation. If one worker creates tasks that another ends, the stock of the second fills up
+//! while the first has none. Then blocks move from one to the other in bundles, through a depot.
 //!
 //! # Who calls it
 //! `task` and `job`, for their memory. `blitz-core` [opens](Stock::open) the stock of a thread that
-//! becomes a worker. On any other thread, including one that a pool adopts, and after the stock was
-//! closed, memory comes from the allocator and goes back to it.
+//! becomes a worker. Any other thread, including one that a pool adopts, is a guest: it spawns
+//! tasks that workers end, so it takes bundles from the depot while there are any. Otherwise, and
+//! after the stock was closed, memory comes from the allocator and goes back to it.
 //!
 //! # Invariants
 //! - **STOCK-1** A block is in at most one place: in one stock, in the depot, or with one task or
@@ -17,16 +18,18 @@
 //! - **STOCK-2** A block is used for the layout that it was allocated with, and no other.
 //! - **STOCK-3** A thread's stock holds no more than [`STOCK_BYTES`], the depot no more than
 //!   `DEPOT_BYTES`; the rest goes to the allocator. If there are many blocks of another size, those
-//!   go first, since they may not be used any more. So these limits bound what threads hoard that
-//!   only free what others made.
+//!   go first, since they may not be used any more. These limits also bound the stock of a thread
+//!   that only frees blocks. A guest that takes a bundle has less than a bundle of each other
+//!   size, and puts in no more bytes than it takes until the next bundle.
 //! - **STOCK-4** Closing a stock frees its blocks; memory that is freed later goes to the
 //!   allocator. A stock is closed before the thread's locals are destroyed, because their
-//!   destructors may free blocks. The last stock frees the blocks of the depot.
+//!   destructors may free blocks. A guest's stock is closed by one of those destructors, and the
+//!   thread takes no bundle after that. The last stock of a worker frees the blocks of the depot.
 //!
 //! # What this does not do
-//! No thread takes from another thread's stock: a full stock gives blocks away. Model checkers and
-//! AddressSanitizer see each allocation, and each block that is freed: for them no stock is ever
-//! open ([`STOCKED`]).
+//! No thread takes from another thread's stock: a full stock gives blocks away. Under model
+//! checkers and AddressSanitizer no stock is ever open ([`STOCKED`]), so that they see each
+//! allocation and each free.
 
 mod block;
 mod depot;
@@ -47,6 +50,21 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 thread_local! {
     // It needs no drop, so it lives as long as the thread.
     static BLOCKS: Blocks = const { Blocks::closed(&DEPOT) };
+    // Frees the blocks of a guest when its thread ends.
+    static GUEST: Guest = const { Guest };
+}
+
+struct Guest;
+
+impl Drop for Guest {
+    fn drop(&mut self) {
+        BLOCKS.with(|blocks| {
+            // A worker closes its stock itself.
+            if !blocks.is_open.get() {
+                blocks.free_all();
+            }
+        });
+    }
 }
 
 /// One thread's blocks.
@@ -58,14 +76,14 @@ struct Blocks {
     tops: [Cell<*mut Block>; CLASSES],
     depot: &'static Mutex<Depot>,
     /// How many more blocks to take from the allocator, or to give to it, before asking the depot
-    /// again: last time the depot had no block, or no room.
+    /// again. It counts after the depot had no block, or no room.
     takes_in_vain: Cell<usize>,
     puts_in_vain: Cell<usize>,
     /// The class that was evicted last.
     evicted: Cell<usize>,
 }
 
-/// The current thread keeps memory until this is dropped. Neither `Send` nor `Sync`.
+/// While it lives, the current thread keeps memory. Neither `Send` nor `Sync`.
 #[derive(Debug)]
 #[must_use = "a stock is open until this is dropped"]
 pub struct Stock {
@@ -108,12 +126,21 @@ pub(crate) struct Kind {
 const UNKEPT: usize = CLASSES;
 
 impl Kind {
-    /// The kind of a `T`, made at least as large as what stocks and the depot write into it.
+    /// The kind of a `T`, made large enough for the data that stocks and the depot write into it.
     pub(crate) const fn of<T>() -> Kind {
         assert!(size_of::<T>() >= size_of::<Block>());
         let layout = Layout::new::<T>();
         Kind { layout, class: class(layout) }
     }
+}
+
+/// Memory that this thread keeps, if it has some of this kind.
+#[inline]
+pub(crate) fn take(kind: Kind) -> Option<NonNull<u8>> {
+    if kind.class == UNKEPT {
+        return None;
+    }
+    BLOCKS.with(|blocks| blocks.take_top(kind.class)).map(NonNull::cast)
 }
 
 /// As [`std::alloc::alloc`]; does not return if there is no memory.
@@ -134,8 +161,7 @@ pub(crate) fn alloc(kind: Kind) -> NonNull<u8> {
 /// As [`std::alloc::dealloc`].
 ///
 /// # Safety
-/// 1. [`alloc`] returned the memory for this kind, on whatever thread, and no thread uses it any
-///    more.
+/// 1. [`alloc`] returned the memory for this kind, on any thread, and no thread uses it any more.
 #[inline]
 pub(crate) unsafe fn dealloc(memory: NonNull<u8>, kind: &'static Kind) {
     // SAFETY: no thread uses the block, and it is of that class if it is of any (obligation 1).
@@ -146,8 +172,8 @@ pub(crate) unsafe fn dealloc(memory: NonNull<u8>, kind: &'static Kind) {
     }
 }
 
-/// The same for a block for which there was no room. A function of its own, so that the usual path
-/// stays short.
+/// As `dealloc`, for a block for which there was no room. It is a separate function, so that the
+/// usual path stays short.
 ///
 /// # Safety
 /// 1. As for [`dealloc`].
@@ -162,7 +188,7 @@ unsafe fn dealloc_beyond(memory: NonNull<u8>, kind: &'static Kind) {
     }
 }
 
-/// Which stack blocks of this layout are on.
+/// Returns the stack for blocks of this layout.
 const fn class(layout: Layout) -> usize {
     let fits = layout.align() == GRAIN && layout.size() <= STOCK_CELL_MAX;
     if fits { layout.size() / GRAIN } else { UNKEPT }
@@ -183,7 +209,7 @@ impl Blocks {
     }
 
     fn depot(&self) -> MutexGuard<'static, Depot> {
-        // No foreign code but the allocator runs under the lock.
+        // The only foreign code under the lock is the allocator.
         self.depot.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -192,29 +218,48 @@ impl Blocks {
         if self.is_open.replace(true) {
             return false;
         }
+        // Those of a guest are not counted.
+        self.free_all();
         self.room.set(STOCK_BYTES);
         self.depot().open_stock();
         true
     }
 
     fn close(&self) {
-        // First, so that nothing comes back.
+        // Close it first, so that no block comes back.
         self.is_open.set(false);
-        self.room.set(0);
-        for (class, top) in self.tops.iter().enumerate() {
-            // SAFETY: what is on a stack is the stock's own, and of that class; it is out of the
-            // stock now.
-            unsafe { free_all(top.replace(null_mut()), class) };
-        }
+        self.free_all();
         self.depot().close_stock();
     }
 
-    /// Takes the newest block of a class, if there is one.
+    /// Frees all blocks, and leaves no room for others.
+    fn free_all(&self) {
+        self.room.set(0);
+        (0..CLASSES).for_each(|class| self.free_class(class));
+    }
+
+    /// Frees the blocks of a class.
+    fn free_class(&self, class: usize) {
+        // SAFETY: the stock owns the blocks on its stacks; they are of that class, and out of the
+        // stock now.
+        unsafe { free_all(self.tops[class].replace(null_mut()), class) };
+    }
+
+    /// Takes the newest block of a class, if the stock has one or the depot has a bundle.
     #[inline]
     fn take(&self, class: usize) -> Option<NonNull<Block>> {
+        if self.tops[class].get().is_null() {
+            self.take_bundle(class)?;
+        }
+        self.take_top(class)
+    }
+
+    /// Takes the newest block of a class, if the stock has one.
+    #[inline]
+    fn take_top(&self, class: usize) -> Option<NonNull<Block>> {
         let top = &self.tops[class];
-        let block = NonNull::new(top.get()).or_else(|| self.take_bundle(class))?;
-        // SAFETY: what is on a stack is a block of the stock's own.
+        let block = NonNull::new(top.get())?;
+        // SAFETY: the stock owns the blocks on its stacks.
         let below = unsafe { (*block.as_ptr()).below };
         top.set(below);
         // The next take reads this block.
@@ -226,20 +271,20 @@ impl Blocks {
     /// Puts a block onto the stack of its class, if it has one and there is room.
     ///
     /// # Safety
-    /// 1. The block is the caller's, which gives it up if this returns true, and its layout is that
-    ///    of the class.
+    /// 1. The caller owns the block, and gives it up if this returns true. Its layout is that of
+    ///    the class.
     #[inline]
     unsafe fn put(&self, block: NonNull<Block>, class: usize) -> bool {
         let room = self.room.get().checked_sub(size_of_class(class));
         let (Some(top), Some(room)) = (self.tops.get(class), room) else { return false };
         self.room.set(room);
-        // SAFETY: the block is the caller's, and large enough and aligned for a pointer.
+        // SAFETY: the caller owns the block, which is large enough and aligned for a pointer.
         unsafe { (*block.as_ptr()).below = top.get() };
         top.set(block.as_ptr());
         true
     }
 
-    /// The same after there was no room: makes room first.
+    /// As `put`, after there was no room: makes room first.
     ///
     /// # Safety
     /// 1. As for [`put`](Blocks::put).
@@ -252,10 +297,13 @@ impl Blocks {
     /// first block, which is then on top.
     #[cold]
     fn take_bundle(&self, class: usize) -> Option<NonNull<Block>> {
-        let room = self.room.get().checked_sub(bundle_bytes(class))?;
-        if !self.is_open.get() || !is_time(&self.takes_in_vain) {
+        if !is_time(&self.takes_in_vain) {
             return None;
         }
+        let room = match self.is_open.get() {
+            true => self.room.get().checked_sub(bundle_bytes(class))?,
+            false => self.room_of_guest()?,
+        };
         let Some(bundle) = self.depot().take(class) else {
             self.takes_in_vain.set(STOCK_BUNDLE);
             return None;
@@ -263,6 +311,16 @@ impl Blocks {
         self.room.set(room);
         self.tops[class].set(bundle.as_ptr());
         Some(bundle)
+    }
+
+    /// The room of a guest that is about to take a bundle: none. It frees what it has too much of.
+    /// Returns `None` if its thread ends.
+    fn room_of_guest(&self) -> Option<usize> {
+        let is_kept = STOCKED && GUEST.try_with(|_| ()).is_ok();
+        for class in (0..CLASSES).filter(|class| self.bundle(*class).is_some()) {
+            self.free_class(class);
+        }
+        is_kept.then_some(0)
     }
 
     /// Makes room for a block of a class: gives a surplus to the depot, or evicts blocks that may
@@ -290,9 +348,9 @@ impl Blocks {
         bundle.map(|bundle| unsafe { depot.put(bundle, class) }).is_some()
     }
 
-    /// Gives a bundle of another class to the depot, else to the allocator. A thread usually makes
-    /// again what it has just freed, while the other blocks may be left over from earlier. The
-    /// classes take turns, so that a class in use fills up again.
+    /// Gives a bundle of another class to the depot, else to the allocator. A thread usually
+    /// allocates the size that it has just freed again, while the other blocks may be left over
+    /// from earlier. The classes take turns, so that a class in use fills up again.
     fn evict_for(&self, newcomer: usize) -> bool {
         let last = self.evicted.get();
         let mut classes = in_turn(last).filter(|class| *class != newcomer);
@@ -309,7 +367,7 @@ impl Blocks {
     /// Takes the newest blocks of a class off its stack, if there are enough for a bundle.
     fn unstack(&self, class: usize) -> Option<NonNull<Block>> {
         let (first, last) = self.bundle(class)?;
-        // SAFETY: what is on a stack is a block of the stock's own.
+        // SAFETY: the stock owns the blocks on its stacks.
         let below = unsafe { &mut (*last.as_ptr()).below };
         self.tops[class].set(core::mem::replace(below, null_mut()));
         self.room.set(self.room.get() + bundle_bytes(class));
@@ -320,7 +378,7 @@ impl Blocks {
     fn bundle(&self, class: usize) -> Option<(NonNull<Block>, NonNull<Block>)> {
         let first = NonNull::new(self.tops[class].get())?;
         let last = (1..STOCK_BUNDLE).try_fold(first, |block, _| {
-            // SAFETY: what is on a stack is a block of the stock's own.
+            // SAFETY: the stock owns the blocks on its stacks.
             NonNull::new(unsafe { (*block.as_ptr()).below })
         })?;
         Some((first, last))

@@ -1,7 +1,7 @@
-//! Blocks come back as they were put in, within the bound, and go when the stock does.
+//! Blocks come back as they were put in, within the limit, and are freed with the stock.
 
 use super::depot::{Depot, bundle_bytes};
-use super::{Block, Blocks, GRAIN, Kind, Stock, UNKEPT, alloc, class, dealloc};
+use super::{BLOCKS, Block, Blocks, GRAIN, Guest, Kind, Stock, UNKEPT, alloc, class, dealloc};
 use crate::job::{HeapJob, Work};
 use crate::prim::STOCKED;
 use crate::task::Join;
@@ -19,13 +19,13 @@ fn layout(class: usize) -> Layout {
     Layout::from_size_align(class * GRAIN, GRAIN).unwrap()
 }
 
-/// A closed stock, for a test that does not fill it: what goes to the depot others might take.
+/// A closed stock, for a test that does not fill it: other tests might take blocks from the depot.
 fn closed() -> Blocks {
     static DEPOT: Mutex<Depot> = Mutex::new(Depot::new());
     Blocks::closed(&DEPOT)
 }
 
-/// Puts new blocks in until one is refused; returns those that were not.
+/// Puts new blocks in until one is refused; returns the accepted ones.
 fn fill(blocks: &Blocks, class: usize) -> HashSet<NonNull<Block>> {
     core::iter::from_fn(|| put_new(blocks, class)).collect()
 }
@@ -36,7 +36,7 @@ fn block(class: usize) -> NonNull<Block> {
     NonNull::new(unsafe { std::alloc::alloc(layout(class)) }).unwrap().cast()
 }
 
-/// Puts a new block in; says which, if there was room.
+/// Puts a new block in; returns it if there was room.
 fn put_new(blocks: &Blocks, class: usize) -> Option<NonNull<Block>> {
     let block = block(class);
     // SAFETY: it is new, and of this class.
@@ -56,7 +56,7 @@ fn free(block: NonNull<Block>, class: usize) {
     unsafe { std::alloc::dealloc(block.as_ptr().cast(), layout(class)) };
 }
 
-/// What a task that has ended returned; the task is freed.
+/// Returns the output of an ended task, and frees the task.
 fn output<T>(mut join: Join<T>) -> T {
     match outcome(&mut join) {
         Poll::Ready(Ok(output)) => output,
@@ -101,11 +101,11 @@ fn stock_2_two_layouts_never_share_a_class() {
 }
 
 #[test]
-fn stock_2_what_has_no_class_is_not_kept() {
+fn stock_2_blocks_without_a_class_are_not_kept() {
     let blocks = closed();
     blocks.open();
     let block = block(8);
-    // SAFETY: it is new, and of no class is what is said of it.
+    // SAFETY: it is new, and `UNKEPT` stands for no class.
     assert!(!unsafe { blocks.put(block, UNKEPT) });
     // SAFETY: as above.
     assert!(!unsafe { blocks.put_beyond(block, UNKEPT) });
@@ -114,7 +114,7 @@ fn stock_2_what_has_no_class_is_not_kept() {
 }
 
 #[test]
-fn stock_1_what_one_stock_has_too_much_of_another_gets() {
+fn stock_1_surplus_blocks_move_to_another_stock() {
     const CLASS: usize = 16;
     static DEPOT: Mutex<Depot> = Mutex::new(Depot::new());
     let (giver, taker) = (Blocks::closed(&DEPOT), Blocks::closed(&DEPOT));
@@ -126,7 +126,7 @@ fn stock_1_what_one_stock_has_too_much_of_another_gets() {
     assert_eq!(asked, STOCK_BUNDLE + 1, "there are none of that size");
     let mut taken = HashSet::new();
     for _ in 0..2 * STOCK_BUNDLE {
-        // The depot is not asked each time after it had nothing.
+        // After the depot had no block, it is not asked each time.
         taken.extend(taker.take(CLASS));
     }
     assert!(taken.len() >= STOCK_BUNDLE, "{} blocks", taken.len());
@@ -136,6 +136,65 @@ fn stock_1_what_one_stock_has_too_much_of_another_gets() {
     taken.into_iter().for_each(|block| free(block, CLASS));
     giver.close();
     taker.close();
+}
+
+/// How many blocks of a class there are, all of which it frees.
+fn drain(blocks: &Blocks, class: usize) -> usize {
+    let taken = core::iter::from_fn(|| blocks.take_top(class));
+    taken.map(|block| free(block, class)).count()
+}
+
+#[test]
+fn stock_1_a_guest_takes_surplus_blocks_and_keeps_what_it_frees() {
+    const CLASS: usize = 16;
+    static DEPOT: Mutex<Depot> = Mutex::new(Depot::new());
+    let (worker, guest) = (Blocks::closed(&DEPOT), Blocks::closed(&DEPOT));
+    assert!(worker.open());
+    let put = fill(&worker, CLASS);
+    let taken = guest.take(CLASS);
+    assert_eq!(taken.is_some(), STOCKED, "the worker has too many");
+    if let Some(taken) = taken {
+        assert!(put.contains(&taken));
+        // SAFETY: the guest has taken it.
+        assert!(unsafe { guest.put(taken, CLASS) }, "there is room for as many as it has taken");
+        assert_eq!(guest.take_top(CLASS), Some(taken));
+        free(taken, CLASS);
+        assert_eq!(drain(&guest, CLASS), STOCK_BUNDLE - 1);
+    }
+    worker.close();
+    assert!(guest.take(CLASS).is_none(), "the last worker has freed the depot's blocks");
+}
+
+#[test]
+fn stock_3_a_guest_that_frees_other_sizes_than_it_takes_keeps_few() {
+    const TAKEN: usize = 32;
+    const FREED: usize = 8;
+    static DEPOT: Mutex<Depot> = Mutex::new(Depot::new());
+    let (worker, guest) = (Blocks::closed(&DEPOT), Blocks::closed(&DEPOT));
+    worker.open();
+    fill(&worker, TAKEN);
+    let mut most = 0;
+    for _ in 0..8 * STOCK_BUNDLE {
+        let Some(taken) = guest.take(TAKEN) else { break };
+        free(taken, TAKEN);
+        // A block that was taken makes room for four of these.
+        most = most.max((0..5).map_while(|_| put_new(&guest, FREED)).count());
+    }
+    assert_eq!(most, if STOCKED { 4 } else { 0 });
+    let kept = drain(&guest, FREED);
+    // One bundle that was left, and room for the bundle that was taken last.
+    assert!(kept < STOCK_BUNDLE + 4 * STOCK_BUNDLE, "{kept}");
+    drain(&guest, TAKEN);
+    worker.close();
+}
+
+#[test]
+fn stock_4_the_blocks_of_a_guest_end_with_its_thread() {
+    BLOCKS.with(|blocks| blocks.tops[8].set(block(8).as_ptr()));
+    // SAFETY: the block is new.
+    BLOCKS.with(|blocks| unsafe { (*blocks.tops[8].get()).below = core::ptr::null_mut() });
+    drop(Guest);
+    assert!(BLOCKS.with(|blocks| blocks.take_top(8)).is_none());
 }
 
 #[test]
@@ -153,7 +212,7 @@ fn stock_3_there_is_room_for_so_many_bytes_and_no_more() {
 }
 
 #[test]
-fn stock_3_what_is_no_longer_used_makes_room_for_what_is() {
+fn stock_3_unused_blocks_make_room_for_used_ones() {
     static DEPOT: Mutex<Depot> = Mutex::new(Depot::new());
     let blocks = Blocks::closed(&DEPOT);
     blocks.open();
@@ -161,11 +220,11 @@ fn stock_3_what_is_no_longer_used_makes_room_for_what_is() {
     fill(&blocks, old);
     let all = 10 * STOCK_BUNDLE;
     let kept = (0..all).filter(|_| put_new(&blocks, new).is_some()).count();
-    // Not those before the stock is ready to look for room again.
+    // Except those before the stock looks for room again.
     assert!(kept >= all - STOCK_BUNDLE, "{kept} of {all}");
     let take_all = |class: usize| {
         let mut bytes = 0;
-        // Else the depot would be asked.
+        // Otherwise the depot would be asked.
         while !blocks.tops[class].get().is_null() {
             free(blocks.take(class).unwrap(), class);
             bytes += class * GRAIN;
@@ -179,7 +238,7 @@ fn stock_3_what_is_no_longer_used_makes_room_for_what_is() {
 }
 
 #[test]
-fn stock_3_the_depot_makes_room_for_what_is_used_too() {
+fn stock_3_the_depot_makes_room_for_used_blocks_too() {
     static DEPOT: Mutex<Depot> = Mutex::new(Depot::new());
     let [first, second] = [(); 2].map(|()| Blocks::closed(&DEPOT));
     assert!(first.open() && second.open());
@@ -195,7 +254,7 @@ fn stock_3_the_depot_makes_room_for_what_is_used_too() {
 }
 
 #[test]
-fn stock_4_what_is_in_the_depot_goes_with_the_last_stock() {
+fn stock_4_the_last_stock_frees_the_depots_blocks() {
     const CLASS: usize = 16;
     static DEPOT: Mutex<Depot> = Mutex::new(Depot::new());
     let stocks = [(); 2].map(|()| Blocks::closed(&DEPOT));
@@ -205,7 +264,7 @@ fn stock_4_what_is_in_the_depot_goes_with_the_last_stock() {
     let first = stocks[1].take(CLASS).expect("one stock is open, and finds what the other gave");
     free(first, CLASS);
     stocks[1].close();
-    // That they are freed is for the sanitizer to see.
+    // The sanitizer checks that they are freed.
     assert!(DEPOT.lock().unwrap().take(CLASS).is_none());
     assert!(stocks[1].open() && stocks[1].take(CLASS).is_none());
     stocks[1].close();
@@ -220,7 +279,7 @@ fn stock_4_a_closed_stock_has_nothing_and_takes_nothing() {
     for class in [8, 8, 9, 64] {
         assert!(put_new(&blocks, class).is_some());
     }
-    // That they are freed is for the sanitizer to see.
+    // The sanitizer checks that they are freed.
     blocks.close();
     assert!([8, 9, 64].iter().all(|&class| blocks.take(class).is_none()));
     assert!(put_new(&blocks, 8).is_none());
@@ -229,7 +288,7 @@ fn stock_4_a_closed_stock_has_nothing_and_takes_nothing() {
 }
 
 #[test]
-fn stock_4_only_who_opened_it_closes_it() {
+fn stock_4_only_the_opener_closes_a_stock() {
     thread::spawn(|| {
         let outer = Stock::open();
         drop(Stock::open());
@@ -249,7 +308,7 @@ fn stock_4_only_who_opened_it_closes_it() {
 
 #[test]
 fn stock_4_tasks_of_thread_locals_end_after_the_stock() {
-    /// Calls what is in it when the thread's locals are destroyed.
+    /// Calls its closure when the thread's locals are destroyed.
     struct Late(RefCell<Option<Box<dyn FnOnce()>>>);
     impl Drop for Late {
         fn drop(&mut self) {
@@ -265,7 +324,7 @@ fn stock_4_tasks_of_thread_locals_end_after_the_stock() {
         let joins: Vec<_> = (0..8).map(|number| rigs.spawn(async move { number })).collect();
         assert_eq!(rigs.run_all(), 8);
         let late = move || {
-            // Freed here, and one more made and freed.
+            // The tasks are freed here, and one more is made and freed.
             let sum: i32 = joins.into_iter().map(output).sum();
             let last = rigs.spawn(async move { sum });
             rigs.run_all();
@@ -304,8 +363,7 @@ fn stock_1_tasks_of_many_threads_end_where_they_were_not_made() {
             scope.spawn(move || {
                 let _stock = Stock::open();
                 for number in 0..TASKS {
-                    // Each thread runs and frees what the other has made, and makes what it will
-                    // free.
+                    // Each thread runs and frees the tasks that the other has made.
                     drop(rig.spawn(async move { [first; 4].map(|part| part * number) }));
                     if number % 3 != 0 {
                         rig.run_one();

@@ -1,9 +1,11 @@
 //! The one allocation of a task: header, scheduler, and the future or its outcome.
 
+use super::birth::Birth;
 use super::join::{Reason, Unheard};
+use super::probe::ProbedPoll;
 use super::runnable::{Ran, Runnable};
 use super::state::{Complete, Ended, Rest, Start};
-use super::waker::borrowed;
+use super::waker::{self, borrowed};
 use super::{Header, Join, Payload, Place, Scheduler, Vtable, owned};
 use crate::panic::caught;
 use crate::prim::{Step, broken};
@@ -13,7 +15,7 @@ use core::mem::{ManuallyDrop, MaybeUninit, offset_of};
 use core::panic::Location;
 use core::pin::Pin;
 use core::ptr::NonNull;
-use core::task::{Context, Poll};
+use core::task::{Context, Poll, RawWakerVTable};
 
 #[repr(C)]
 struct Cell<F: Future, S> {
@@ -32,8 +34,8 @@ union Stage<F: Future> {
     failure: ManuallyDrop<Reason>,
 }
 
-/// A new task in state SCHEDULED, which was spawned at `site`: its queue entry, and the handle that
-/// waits for it.
+/// Creates a task in state SCHEDULED, spawned at `site`. Returns its queue entry and its join
+/// handle.
 #[inline]
 pub fn new<F, S>(
     site: &'static Location<'static>,
@@ -70,13 +72,18 @@ where
     let header = Cell::allocate(site, future, scheduler);
     // SAFETY: the state word counts one reference for either.
     let runnable = unsafe { Runnable::from_raw(header) };
-    // SAFETY: as above; the output's type is the task's.
+    // SAFETY: as above; `T` is the type of the task's output.
     let join = unsafe { Join::from_header(header) };
     (runnable, join)
 }
 
 impl<F: Future + 'static, S: Scheduler> Cell<F, S> {
-    const VTABLE: &'static Vtable = &Vtable {
+    const VTABLE: &'static Vtable =
+        &Vtable { run: Self::run, probed: Some(Self::PROBED), ..Self::COMMON };
+
+    const PROBED: &'static Vtable = &Vtable { run: Self::run_probed, ..Self::COMMON };
+
+    const COMMON: Vtable = Vtable {
         run: Self::run,
         cancel: Self::cancel,
         schedule: Self::schedule,
@@ -84,22 +91,47 @@ impl<F: Future + 'static, S: Scheduler> Cell<F, S> {
         only_queues: S::ONLY_QUEUES,
         memory: Self::MEMORY,
         stage: offset_of!(Self, stage),
+        probed: None,
     };
 
     const MEMORY: stock::Kind = stock::Kind::of::<Self>();
 
+    #[inline]
     fn allocate(site: &'static Location<'static>, future: F, scheduler: S) -> NonNull<Header> {
-        let header = stock::alloc(Self::MEMORY).cast::<Header>();
-        // SAFETY: the memory is ours, large enough and aligned; a cell begins with its header.
-        unsafe { header.write(Header::new(Self::VTABLE, site)) };
-        // SAFETY: the memory is ours, and this is a field of it.
+        // All slow steps are behind one branch: calls on the fast path would cost every spawn
+        // registers.
+        match Birth::quick(site).and_then(|birth| Some((birth, stock::take(Self::MEMORY)?))) {
+            Some((birth, memory)) => Self::begin(memory, birth, future, scheduler),
+            None => Self::allocate_slowly(site, future, scheduler),
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn allocate_slowly(
+        site: &'static Location<'static>,
+        future: F,
+        scheduler: S,
+    ) -> NonNull<Header> {
+        Self::begin(stock::alloc(Self::MEMORY), Birth::of(site), future, scheduler)
+    }
+
+    /// Creates a task in memory that was allocated for it.
+    #[inline(always)]
+    fn begin(memory: NonNull<u8>, birth: Birth, future: F, scheduler: S) -> NonNull<Header> {
+        let header = memory.cast::<Header>();
+        // SAFETY: this thread owns the memory, which is large enough and aligned; a cell begins
+        // with its header.
+        unsafe { header.write(Header::new(Self::VTABLE, birth)) };
+        // SAFETY: this thread owns the memory, and this is a field of it.
         unsafe { Header::part::<S>(header, offset_of!(Self, scheduler)).write(scheduler) };
         // SAFETY: as above; the fields of a union begin where it begins.
         unsafe { Self::stage::<F>(header).write(future) };
         header
     }
 
-    /// The scheduler, by value: the task may be freed while the scheduler is at work.
+    /// Returns the scheduler by value, because the task may be freed while the scheduler is at
+    /// work.
     ///
     /// # Safety
     /// 1. `header` begins a live `Cell<F, S>`.
@@ -108,7 +140,7 @@ impl<F: Future + 'static, S: Scheduler> Cell<F, S> {
         unsafe { Header::part::<S>(header, offset_of!(Self, scheduler)).read() }
     }
 
-    /// Where the future is, then the output or the failure.
+    /// The place of the future, and later of the output or the failure.
     fn stage<T>(header: NonNull<Header>) -> *mut T {
         Header::part(header, offset_of!(Self, stage))
     }
@@ -122,7 +154,7 @@ impl<F: Future + 'static, S: Scheduler> Cell<F, S> {
     }
 
     /// `Vtable::run`.
-    unsafe fn run(header: NonNull<Header>) -> Ran {
+    unsafe fn run(header: NonNull<Header>, table: &'static RawWakerVTable) -> Ran {
         // SAFETY: the run's reference keeps the cell alive until one of the ends below gives it up.
         let state = unsafe { &(*header.as_ptr()).state };
         if state.start() == Start::Cancel {
@@ -139,7 +171,7 @@ impl<F: Future + 'static, S: Scheduler> Cell<F, S> {
             // SAFETY: a cell stays in place until it is freed, and the future is dropped in place.
             let future = unsafe { Pin::new_unchecked(future) };
             // SAFETY: the run's reference outlives the poll.
-            let waker = unsafe { borrowed(header) };
+            let waker = unsafe { borrowed(header, table) };
             match future.poll(&mut Context::from_waker(&waker)) {
                 Poll::Pending => false,
                 // An output may be large: it is moved as rarely as possible.
@@ -173,7 +205,16 @@ impl<F: Future + 'static, S: Scheduler> Cell<F, S> {
         Ran::Complete
     }
 
-    /// What follows a poll that left the task pending.
+    /// `Vtable::run` of a task that is probed.
+    unsafe fn run_probed(header: NonNull<Header>, _: &'static RawWakerVTable) -> Ran {
+        let poll = ProbedPoll::begin(header.addr().get());
+        // SAFETY: the caller's obligations are those of `run`.
+        let ran = unsafe { Self::run(header, &waker::PROBED) };
+        poll.end();
+        ran
+    }
+
+    /// Handles a poll that left the task pending.
     ///
     /// # Safety
     /// 1. The task is RUNNING, and the caller runs it.
@@ -188,7 +229,8 @@ impl<F: Future + 'static, S: Scheduler> Cell<F, S> {
         // SAFETY: this thread runs the task.
         let newly_settled = newly_linked && unsafe { Self::place_of(header) }.is_none();
         if newly_linked && !broken(Step::TaskLinkFirst) {
-            // SAFETY: this thread runs the task, which is in no list; the list stays (Scheduler 2).
+            // SAFETY: this thread runs the task, which is in no list; the list stays in place
+            // (Scheduler 2).
             due = !unsafe { Self::link(header) };
         }
         if !due {
@@ -218,25 +260,25 @@ impl<F: Future + 'static, S: Scheduler> Cell<F, S> {
         Ran::Cancelled
     }
 
-    /// Where the task is kept, if that is known already.
+    /// The place of the task, if it has one.
     ///
     /// # Safety
     /// 1. The task is RUNNING, and the caller runs it.
     unsafe fn place_of(header: NonNull<Header>) -> Option<Place> {
         // SAFETY: the run's reference keeps the cell alive.
         let place = unsafe { header.as_ref() }.place.get();
-        // SAFETY: only the runner is at the place.
+        // SAFETY: only the runner uses the place.
         unsafe { place.read() }
     }
 
-    /// Gives up the place that `link` was given in this run.
+    /// Gives up the place that the task got in this run.
     ///
     /// # Safety
     /// 1. The task is RUNNING, run by the caller, and in no list.
     unsafe fn unsettle(header: NonNull<Header>) {
         // SAFETY: the run's reference keeps the cell alive.
         let place = unsafe { header.as_ref() }.place.get();
-        // SAFETY: only the runner is at the place.
+        // SAFETY: only the runner uses the place.
         if let Some(settled) = unsafe { place.replace(None) } {
             // SAFETY: the cell is live.
             unsafe { Self::scheduler(header) }.unsettle(settled);
@@ -258,12 +300,12 @@ impl<F: Future + 'static, S: Scheduler> Cell<F, S> {
                 let (place, owned) = scheduler.settle(header);
                 // SAFETY: the run's reference keeps the cell alive.
                 let at = unsafe { header.as_ref() }.place.get();
-                // SAFETY: only the runner is at the place.
+                // SAFETY: only the runner uses the place.
                 unsafe { at.write(Some(place)) };
                 owned
             }
         };
-        // SAFETY: obligation 1; the list stays (Scheduler 2).
+        // SAFETY: obligation 1; the list stays in place (Scheduler 2).
         unsafe { owned::link(owned, header) }
     }
 
@@ -324,7 +366,7 @@ impl<F: Future + 'static, S: Scheduler> Cell<F, S> {
     ///
     /// # Safety
     /// 1. The task is RUNNING, the caller runs it and does not use it after.
-    /// 2. What came of it is in place.
+    /// 2. The outcome is in place.
     unsafe fn finish(header: NonNull<Header>, ended: Ended) {
         // SAFETY: the run's reference keeps the cell alive until it is given up below.
         let state = unsafe { &(*header.as_ptr()).state };
@@ -342,8 +384,7 @@ impl<F: Future + 'static, S: Scheduler> Cell<F, S> {
                 Complete::Done => return,
                 // SAFETY: the exchange kept one reference for this.
                 Complete::WakeJoin => return unsafe { Self::wake_join(header) },
-                // SAFETY: the task is still RUNNING: no other thread has read what is in place, nor
-                // will.
+                // SAFETY: the task is still RUNNING: no other thread has read the outcome, or will.
                 Complete::Unwanted => unsafe { Self::drop_unwanted(header, ended) },
             }
         } else {
@@ -367,7 +408,7 @@ impl<F: Future + 'static, S: Scheduler> Cell<F, S> {
     /// # Safety
     /// 1. The exchange to COMPLETE found JOIN_WAKER, and kept a reference for the caller.
     unsafe fn wake_join(header: NonNull<Header>) {
-        // SAFETY: after COMPLETE the waker is the runner's.
+        // SAFETY: after COMPLETE the runner owns the waker.
         let task = unsafe { header.as_ref() };
         // The join handle may compare it with another.
         task.uses.join_waker.read();
@@ -384,7 +425,7 @@ impl<F: Future + 'static, S: Scheduler> Cell<F, S> {
     /// Drops the task's outcome, since no handle wants it.
     ///
     /// # Safety
-    /// 1. The task is RUNNING, run by the caller, and what came of it is in place.
+    /// 1. The task is RUNNING, run by the caller, and the outcome is in place.
     unsafe fn drop_unwanted(header: NonNull<Header>, ended: Ended) {
         let panicked = match ended {
             Ended::Output => {

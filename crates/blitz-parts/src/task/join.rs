@@ -13,12 +13,11 @@ use core::panic::{RefUnwindSafe, UnwindSafe};
 use core::ptr::NonNull;
 use core::task::{Context, Poll, Waker};
 
-/// The join side of a task: one per task. Dropping it lets the task go on; an output that is there
-/// already is dropped on the spot, and a panic that was not asked for is reported.
+/// The join side of a task: one per task. Dropping it detaches the task. An output that exists
+/// already is dropped here, and a panic that was not fetched is reported.
 ///
 /// It is one word, so that handles move in registers. A flag beside the pointer would be written as
-/// one byte and read together with its neighbours, and the processor would stall until that byte is
-/// in the cache.
+/// one byte and read together with its neighbours, and the processor would stall on that read.
 pub struct Join<T> {
     /// The task's header, plus [`TAKEN`] once the outcome has been given out.
     header: NonNull<Header>,
@@ -28,15 +27,15 @@ pub struct Join<T> {
 /// Headers are aligned, so this bit of their addresses is free.
 const TAKEN: usize = 1;
 
-// SAFETY: the handle takes the output to its thread, and nothing else of the task but what atomics
-// guard.
+// SAFETY: the handle takes the output to its thread. Atomics guard everything else of the task that
+// it uses.
 unsafe impl<T: Send> Send for Join<T> {}
-// SAFETY: by shared reference a handle does what a `TaskRef` does.
+// SAFETY: through a shared reference a handle does only what a `TaskRef` does.
 unsafe impl<T: Send> Sync for Join<T> {}
 
 impl<T> Unpin for Join<T> {}
 
-// A panic leaves no handle half changed: what they change is one word.
+// A panic leaves no handle half changed: handles change one word only.
 impl<T> UnwindSafe for Join<T> {}
 impl<T> RefUnwindSafe for Join<T> {}
 
@@ -49,7 +48,7 @@ pub enum Failure {
     Panicked(Payload),
 }
 
-/// Why a task has no output, in its allocation: it panicked, or else was cancelled.
+/// The stored reason why a task has no output: it panicked, or else was cancelled.
 pub(super) type Reason = Option<Box<Unheard>>;
 
 /// A panic for the join handle, and how to report it if the handle is dropped.
@@ -59,15 +58,15 @@ pub(super) struct Unheard {
 }
 
 impl<T> Join<T> {
-    /// The handle of a new task.
+    /// Creates the handle of a new task.
     ///
     /// # Safety
-    /// 1. The task's output is a `T`; one reference to it, and its JOIN_INTEREST, are the handle's.
+    /// 1. The task's output is a `T`; the handle gets one reference to it, and its JOIN_INTEREST.
     pub(super) unsafe fn from_header(header: NonNull<Header>) -> Join<T> {
         Join { header, output: PhantomData }
     }
 
-    /// The outcome; if the task has not ended, the context's waker is woken when it does.
+    /// Returns the outcome. If the task has not ended, the context's waker is woken when it does.
     ///
     /// # Panics
     /// If the outcome has been given out before.
@@ -111,19 +110,19 @@ impl<T> Join<T> {
         unsafe { abort(self.header()) };
     }
 
-    /// Leaves a waker in the header, unless a waker of the same task is there. A function of its
-    /// own, so that polls of a handle whose task has ended save no registers for it.
+    /// Leaves a waker in the header, unless a waker of the same task is there. It is a separate
+    /// function, so that polls of a handle whose task has ended save no registers for it.
     #[inline(never)]
     fn register(&mut self, waker: &Waker) -> JoinSlot {
         if self.as_header().state.load().has_join_waker() {
             return self.register_again(waker);
         }
-        // SAFETY: while JOIN_WAKER is not set the place is the handle's, and empty.
+        // SAFETY: while JOIN_WAKER is not set, the handle owns the place, which is empty.
         unsafe { self.leave_waker(JoinWaker::of(waker)) };
         self.announce_waker()
     }
 
-    /// The same if a waker was there.
+    /// As `register`, if a waker was there.
     fn register_again(&mut self, waker: &Waker) -> JoinSlot {
         self.as_header().uses.join_waker.read();
         if self.as_header().join_waker.is_of_same_task(waker) {
@@ -133,7 +132,7 @@ impl<T> Join<T> {
         if self.as_header().state.unset_join_waker() == JoinSlot::Complete {
             return JoinSlot::Complete;
         }
-        // SAFETY: the exchange made the waker the handle's again.
+        // SAFETY: the exchange gave the waker back to the handle.
         let outdated = unsafe { self.unregister() };
         // SAFETY: as above.
         unsafe { self.leave_waker(new) };
@@ -146,7 +145,7 @@ impl<T> Join<T> {
     fn announce_waker(&self) -> JoinSlot {
         let registered = self.as_header().state.set_join_waker();
         if registered == JoinSlot::Complete {
-            // SAFETY: JOIN_WAKER was not set at the task's end, so the place stayed the handle's.
+            // SAFETY: JOIN_WAKER was not set at the task's end, so the handle still owns the place.
             drop(unsafe { self.unregister() });
         }
         registered
@@ -155,7 +154,7 @@ impl<T> Join<T> {
     /// Writes a waker into the header.
     ///
     /// # Safety
-    /// 1. There is none, and the place is the handle's.
+    /// 1. There is none, and the handle owns the place.
     unsafe fn leave_waker(&self, waker: JoinWaker) {
         let header = self.as_header();
         header.uses.join_waker.write();
@@ -166,7 +165,7 @@ impl<T> Join<T> {
     /// Takes the waker out of the header.
     ///
     /// # Safety
-    /// 1. There is one, and the place is the handle's.
+    /// 1. There is one, and the handle owns the place.
     unsafe fn unregister(&self) -> JoinWaker {
         self.as_header().uses.join_waker.write();
         // SAFETY: obligation 1.
@@ -220,7 +219,7 @@ impl<T> Join<T> {
 
     /// Where the output or the reason is once the task has ended.
     fn stage<U>(&self) -> *mut U {
-        Header::part(self.header(), self.as_header().vtable.stage)
+        Header::part(self.header(), self.as_header().vtable.get().stage)
     }
 
     fn as_header(&self) -> &Header {
@@ -243,13 +242,13 @@ impl<T> Join<T> {
     /// Gives up a handle whose task may have begun, or ended.
     ///
     /// # Safety
-    /// 1. The handle is not used after, and the outcome has not been given out.
+    /// 1. The handle is not used afterwards, and the outcome has not been given out.
     unsafe fn leave(&mut self) {
         /// Gives up the handle's reference, even if the drop of an output unwinds.
         struct Reference(NonNull<Header>);
         impl Drop for Reference {
             fn drop(&mut self) {
-                // SAFETY: it is the handle's, which is being dropped.
+                // SAFETY: the handle, which is being dropped, owns it.
                 unsafe { Header::release(self.0) };
             }
         }
@@ -258,7 +257,7 @@ impl<T> Join<T> {
         match unsafe { &(*self.header().as_ptr()).state }.leave() {
             Leave::Gone => {}
             Leave::TakeWaker => {
-                // SAFETY: the exchange made the waker the handle's again.
+                // SAFETY: the exchange gave the waker back to the handle.
                 let waker = unsafe { self.unregister() };
                 drop(Reference(self.header()));
                 drop(waker);
@@ -279,13 +278,13 @@ impl<T> Drop for Join<T> {
             return;
         }
         if self.is_taken() {
-            // SAFETY: the reference is the handle's, which is being dropped.
+            // SAFETY: the handle, which is being dropped, owns the reference.
             return unsafe { Header::release(self.header()) };
         }
         // A detached task has usually just been made. SAFETY: the handle's reference keeps the task
         // alive until it is given up.
         if !unsafe { &(*self.header().as_ptr()).state }.leave_new() {
-            // SAFETY: the handle is being dropped, and has given nothing out.
+            // SAFETY: the handle is being dropped, and has not given the outcome out.
             unsafe { self.leave() };
         }
     }

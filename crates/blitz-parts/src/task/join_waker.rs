@@ -20,7 +20,7 @@ const BOXED: usize = 1;
 const _: () = assert!(align_of::<Header>() > BOXED && align_of::<Waker>() > BOXED);
 
 impl JoinWaker {
-    /// Makes one that wakes what `waker` wakes.
+    /// Creates one that wakes the same task as `waker`.
     #[inline]
     pub(super) fn of(waker: &Waker) -> JoinWaker {
         match waker::header_of(waker) {
@@ -29,7 +29,18 @@ impl JoinWaker {
                 unsafe { task.as_ref() }.state.add_reference();
                 JoinWaker { word: task }
             }
-            None => JoinWaker::boxed(waker.clone()),
+            None => JoinWaker::of_foreign(waker.clone()),
+        }
+    }
+
+    /// The waker of a poll that is a probe is of no known table; its clone is.
+    fn of_foreign(clone: Waker) -> JoinWaker {
+        match waker::header_of(&clone) {
+            Some(task) => {
+                mem::forget(clone);
+                JoinWaker { word: task }
+            }
+            None => JoinWaker::boxed(clone),
         }
     }
 
@@ -43,7 +54,7 @@ impl JoinWaker {
     pub(super) fn wake(self) {
         let this = ManuallyDrop::new(self);
         match this.boxed_waker() {
-            // SAFETY: the reference was this waker's, which is not dropped.
+            // SAFETY: this waker, which is not dropped, owned the reference.
             None => unsafe { waker::wake_task(this.word) },
             // SAFETY: `boxed` leaked it, and it is taken back once, since this waker is not
             // dropped.
@@ -51,7 +62,7 @@ impl JoinWaker {
         }
     }
 
-    /// What is in the box, if there is one.
+    /// Returns the boxed waker, if there is one.
     #[inline]
     fn boxed_waker(&self) -> Option<NonNull<Waker>> {
         if self.word.addr().get() & BOXED == 0 {
@@ -63,12 +74,12 @@ impl JoinWaker {
     }
 }
 
-/// The place for a join waker in a header.
+/// The place of the join waker in a header.
 ///
-/// Its owner, by the table in the [module](super), puts and takes the waker. Any holder of a
-/// reference may look at the word. So it is an atomic: a plain std one even under the model
-/// checker, since a look takes no part in the protocol. A [witness](crate::prim::Witness) beside it
-/// tells the checker what the owners do.
+/// Its owner, according to the table in the [module](super), puts and takes the waker. Any holder
+/// of a reference may read the word. So it is an atomic: a plain std one even under the model
+/// checker, since such reads are not part of the protocol. A [witness](crate::prim::Witness) beside
+/// it shows the checker the owners' accesses.
 #[derive(Default)]
 pub(super) struct JoinPlace(AtomicPtr<Header>);
 
@@ -76,7 +87,7 @@ impl JoinPlace {
     /// Puts a waker here. If one was here, it is forgotten.
     ///
     /// # Safety
-    /// 1. The place is the caller's.
+    /// 1. The caller owns the place.
     #[inline]
     pub(super) unsafe fn put(&self, waker: JoinWaker) {
         self.0.store(waker.word.as_ptr(), Relaxed);
@@ -86,16 +97,16 @@ impl JoinPlace {
     /// Takes the waker that was put here.
     ///
     /// # Safety
-    /// 1. There is one, the place is the caller's, and the waker is taken once.
+    /// 1. There is one, the caller owns the place, and the waker is taken once.
     #[inline]
     pub(super) unsafe fn take(&self) -> JoinWaker {
         // SAFETY: obligation 1: what was put here is not null.
         JoinWaker { word: unsafe { NonNull::new_unchecked(self.0.load(Relaxed)) } }
     }
 
-    /// Whether `waker` and the waker here are of the same task; false for a waker in a box. For a
-    /// thread that does not own the place: its owner may use the waker up meanwhile, and the box
-    /// with it.
+    /// Whether `waker` and the waker here are of the same task; false for a waker in a box. It is
+    /// for a thread that does not own the place: the owner may consume the waker meanwhile, and the
+    /// box with it.
     #[inline]
     pub(super) fn is_of_same_task(&self, waker: &Waker) -> bool {
         waker::header_of(waker).is_some_and(|task| task.as_ptr() == self.0.load(Relaxed))
@@ -111,7 +122,7 @@ impl JoinPlace {
 impl Drop for JoinWaker {
     fn drop(&mut self) {
         match self.boxed_waker() {
-            // SAFETY: the reference is this waker's, which is being dropped.
+            // SAFETY: this waker, which is being dropped, owns the reference.
             None => unsafe { Header::release(self.word) },
             // SAFETY: `boxed` leaked it, and it is taken back once.
             Some(waker) => drop(unsafe { Box::from_raw(waker.as_ptr()) }),

@@ -1,7 +1,7 @@
 //! Async tasks: one word of state, one allocation, wakers of one word.
 //!
 //! # Who calls it
-//! `blitz-core` makes tasks and runs what its queues hold; the queues of this crate carry
+//! `blitz-core` creates tasks and runs those in its queues; the queues of this crate carry
 //! [`Runnable`]s; futures, and the objects that they wait for, hold wakers; users hold the
 //! [`Join`], and [`TaskRef`]s.
 //!
@@ -17,17 +17,17 @@
 //! | 26 | JOIN_INTEREST | the join handle exists | cleared by the handle unless COMPLETE |
 //! | 27 | JOIN_WAKER | the handle's waker is in the header | the handle, until COMPLETE |
 //! | 28 | LINKED | the task is in its list | the runner, the closer of the list |
-//! | 29 | KILLED | to be cancelled whatever the shields | set by the closer of the list |
+//! | 29 | KILLED | to be cancelled even if it has shields | set by the closer of the list |
 //! | 30 | FAILED | COMPLETE without an output: cancelled or panicked | set by the runner with COMPLETE |
 //! | 16-23 | life | IDLE 0, SCHEDULED 1, RUNNING 2, COMPLETE 3 | see below |
 //! | 0-15 | serial | the high half of the task's serial number | set at its birth |
 //!
-//! | memory | whose |
+//! | memory | owner |
 //! |---|---|
-//! | future, then output or failure (the outcome) | the runner's; after COMPLETE the join handle's |
-//! | join waker: a word, the address of the task to wake or of a box with another waker | the handle's while JOIN_WAKER is not set; no thread writes it while the bit is set; after COMPLETE with JOIN_WAKER the runner takes it; any holder of a reference may look at the address |
-//! | place | the runner's or the queue entry's |
-//! | neighbours in the list | the holder of the list's lock; after it was closed and the task taken out, the closer's |
+//! | future, then output or failure (the outcome) | the runner; after COMPLETE the join handle |
+//! | join waker: a word, the address of the task to wake or of a box with another waker | the handle while JOIN_WAKER is not set; no thread writes it while the bit is set; after COMPLETE with JOIN_WAKER the runner takes it; any holder of a reference may look at the address |
+//! | place | the runner, or the holder of the queue entry |
+//! | neighbours in the list | the holder of the list's lock; after the list was closed and the task taken out, the closer |
 //!
 //! # Transitions
 //! ```text
@@ -37,13 +37,13 @@
 //!            │                     └────pending────▶ IDLE ◀── the list has a reference
 //!            └──wake, abort or last shield removed───┘
 //! ```
-//! A task runs again if it was woken meanwhile (NOTIFIED), or has yielded; its own thread knows
-//! whether it has. The thread that makes a task SCHEDULED has the duty to queue it. An entry that
-//! is dropped instead of run takes the same way: RUNNING, cancelled, COMPLETE.
+//! A task runs again if it was woken meanwhile (NOTIFIED), or has yielded, which only its own
+//! thread knows. The thread that makes a task SCHEDULED has the duty to queue it. A queue entry
+//! that is dropped instead of run goes through the same states: RUNNING, cancelled, COMPLETE.
 //!
 //! # Invariants
-//! - **TASK-1** At most one thread runs a task: the one that made it RUNNING. It sees all that the
-//!   runners before it did.
+//! - **TASK-1** At most one thread runs a task: the one that made it RUNNING. It sees everything
+//!   that earlier runners did.
 //! - **TASK-2** Unless the task ends, a poll begins after each wake and sees what the waker's
 //!   thread wrote before; another poll begins after each poll that yields. If a wake comes while a
 //!   poll is about to begin anyway, that poll is only promised to see atomics.
@@ -55,33 +55,39 @@
 //! - **TASK-7** A waiter whose poll of the join handle was pending is woken at the task's end,
 //!   through the waker of the last poll. No waker is left in a task that is freed.
 //! - **TASK-8** A task that is aborted ends, without being polled again. A task whose queue entry
-//!   is dropped ends on the spot. The drop of the future sees what was done before the abort, or
-//!   before the last shield went.
+//!   is dropped ends at once. The drop of the future sees everything that was done before the
+//!   abort, or before the last shield was removed.
 //! - **TASK-9** While a task has a shield an abort waits, and wakes have their effect. The abort is
 //!   effective when the last shield goes.
-//! - **TASK-10** A task that is IDLE is in a list. Once the list is closed, and the tasks that it
-//!   left to others have been run or dropped, every task that was in it or would join it has ended.
+//! - **TASK-10** A task that is IDLE is in a list. Once the list is closed, and the tasks that were
+//!   left to other threads have been run or dropped, every task that was in the list or would join
+//!   it has ended.
 //! - **TASK-11** Running a task, dropping its entry and closing its list do not unwind. A panic
 //!   goes to the join handle if there is one, otherwise to the scheduler.
 //! - **TASK-12** The scheduler is not used after a task has ended and the call that ended it has
 //!   returned.
+//! - **TASK-13** From the wake of a probe until its end, each poll of the task has the probe's
+//!   waker, of which every clone is an ordinary waker. A probe whose wake does not make the task
+//!   SCHEDULED does not begin. A probe shows the polls that began in it, and no other. Otherwise a
+//!   probe is a wake.
 //!
 //! # Orderings
 //! | tag | operation | ordering | pairs with | because |
 //! |---|---|---|---|---|
 //! | O1 | load and exchange to RUNNING | AcqRel | O2, O3 | TASK-1, TASK-2 |
-//! | O2 | exchange of a wake, of an abort, of a shield's removal | AcqRel | O1, O3 | TASK-2, also if nothing changes; a queue takes the task on |
+//! | O2 | exchange of a wake, of an abort, of a shield's removal | AcqRel | O1, O3 | TASK-2, even if nothing changes; a queue passes the task on |
 //! | O3 | exchange to IDLE or back to SCHEDULED | AcqRel | O1 through O2 | TASK-1 |
 //! | O4 | exchange to COMPLETE | AcqRel | O5, O6 | TASK-5, TASK-7 |
 //! | O5 | load that finds COMPLETE | Acquire | O4 | TASK-5 |
 //! | O6 | exchange that sets JOIN_WAKER | AcqRel | O4 | TASK-7 |
 //! | O7 | giving up a reference | AcqRel | O7, O8 | TASK-6 |
 //! | O8 | load that finds only the caller's own reference | Acquire | O7 | TASK-6; no exchange is needed, since only the holder of a reference can make another |
-//! | O9 | one reference more | Relaxed | – | made from one that is there |
+//! | O9 | one reference more | Relaxed | – | made from an existing reference |
 //! | O10 | fence of a wake before it finds, by a load, that a poll is to begin; fence after the exchange to RUNNING | SeqCst; after_exchange | each other | TASK-2: the wake sees RUNNING, or the poll sees what the waker's thread wrote |
 //! | O11 | one shield more; taking the place of the join waker back | Relaxed; Acquire if the task has ended | – | a count that an abort finds in the same word; memory that only the handle has used since it announced it |
+//! | O12 | load, exchange and store of the table | Relaxed | – | TASK-13: the queue entry that the probe's wake makes brings the twin to the run, and O2 and O3 to the runs that follow; the lock of the notes orders probes |
 //!
-//! The cost of tasks is the cost of exchanges. If a task is ready at once, its run begins with one
+//! Exchanges dominate the cost of tasks. If a task is ready at once, its run begins with one
 //! exchange (none if the join handle is gone already) and ends with one. A poll that leaves the
 //! task pending has two. A wake has one. While a poll is about to begin anyway a wake has none,
 //! only a fence: then any number of threads wake the task without taking its cache line from each
@@ -99,6 +105,7 @@
 //! gives up the run's reference; the abort of an idle task queues it; COMPLETE captures the join
 //! handle. LINKED, KILLED and FAILED are new.
 
+mod birth;
 mod cell;
 mod join;
 mod join_waker;
@@ -108,6 +115,9 @@ mod owned;
 #[cfg(all(test, blitz_loom))]
 mod owned_model;
 mod place;
+mod probe;
+#[cfg(all(test, blitz_loom))]
+mod probe_model;
 mod reference;
 #[cfg(test)]
 pub(crate) mod rig;
@@ -118,6 +128,7 @@ mod shield;
 mod shown;
 mod site;
 mod state;
+mod table;
 #[cfg(all(test, not(blitz_loom)))]
 mod test;
 mod waker;
@@ -127,31 +138,34 @@ pub use cell::{new, new_local};
 pub use join::{Failure, Join};
 pub use owned::Owned;
 pub use place::Place;
+pub use probe::Probe;
 pub use reference::TaskRef;
 pub use runnable::{Ran, Runnable};
 pub use scheduler::{LateReport, Scheduler};
 pub use serial::Serial;
 pub use shield::TooDeep;
-pub use shown::{Shown, ShownTask};
+pub use shown::{Shown, ShownOwner, ShownTask};
 pub use state::{Glance, Life};
 pub use waker::{is_own, only_queues, task_of};
 
 use crate::prim::{self, AtomicU32, Witness};
 use crate::stock;
+use birth::Birth;
 use core::cell::UnsafeCell;
 use core::fmt;
 use core::mem::MaybeUninit;
-use core::panic::Location;
 use core::ptr::NonNull;
+use core::task::RawWakerVTable;
 use join_waker::JoinPlace;
 use site::Site;
 use state::State;
+use table::Table;
 
 /// The first field of every task; its address is the task's identity.
 #[repr(C)]
 pub struct Header {
     state: State,
-    vtable: &'static Vtable,
+    vtable: Table,
     /// For the holder of the task's [`Runnable`], in its own units: when something happened last.
     /// Others may read it.
     stamp: AtomicU32,
@@ -161,8 +175,8 @@ pub struct Header {
     /// The low half of its serial number; the word has the other.
     serial: u32,
     site: Site,
-    /// Guarded by the list's lock. Once the closer of the list has taken the task out, it is the
-    /// closer's.
+    /// Guarded by the list's lock. Once the closer of the list has taken the task out, it belongs
+    /// to the closer.
     neighbours: UnsafeCell<MaybeUninit<owned::Neighbours>>,
     /// Belongs to the join handle until JOIN_WAKER is set, then to no thread, and to the runner
     /// after COMPLETE.
@@ -179,10 +193,10 @@ struct Uses {
     join_waker: Witness,
 }
 
-/// What differs between kinds of tasks.
+/// The functions that differ between kinds of tasks.
 struct Vtable {
-    /// Polls a task that is SCHEDULED, with the queue entry's reference.
-    run: unsafe fn(NonNull<Header>) -> Ran,
+    /// Polls a task that is SCHEDULED, with the queue entry's reference and a waker of this table.
+    run: unsafe fn(NonNull<Header>, &'static RawWakerVTable) -> Ran,
     /// Drops the future of a task that is RUNNING and ends it, with the run's reference.
     cancel: unsafe fn(NonNull<Header>),
     /// Hands a task that is SCHEDULED to its scheduler, with the queue entry's reference.
@@ -191,23 +205,25 @@ struct Vtable {
     type_name: fn() -> &'static str,
     /// What the scheduler promises about `schedule`: see [`Scheduler::ONLY_QUEUES`].
     only_queues: bool,
-    /// Of the whole allocation.
+    /// The kind of the whole allocation.
     memory: stock::Kind,
-    /// Where the output or the failure is, from the header.
+    /// The offset of the output or the failure from the header.
     stage: usize,
+    /// The table that replaces this one while the task is probed; none in that table.
+    probed: Option<&'static Vtable>,
 }
 
 impl Header {
     #[inline]
-    fn new(vtable: &'static Vtable, site: &'static Location<'static>) -> Header {
-        let (high, serial) = Serial::next().halves();
+    fn new(vtable: &'static Vtable, birth: Birth) -> Header {
+        let (high, serial) = birth.serial.halves();
         Header {
             state: State::new(high),
-            vtable,
+            vtable: Table::new(vtable),
             stamp: AtomicU32::new(0),
             place: UnsafeCell::new(None),
             serial,
-            site: Site::of(site),
+            site: birth.site,
             neighbours: UnsafeCell::new(MaybeUninit::uninit()),
             join_waker: JoinPlace::default(),
             uses: Uses::default(),
@@ -220,7 +236,7 @@ impl Header {
         Serial::of_halves(self.state.load().serial(), self.serial)
     }
 
-    /// A part of a task's allocation, `offset` bytes behind the header's begin.
+    /// Returns the part of a task's allocation at `offset` bytes from the header.
     #[inline]
     fn part<T>(this: NonNull<Header>, offset: usize) -> *mut T {
         this.cast::<u8>().as_ptr().wrapping_add(offset).cast()
@@ -233,7 +249,7 @@ impl Header {
     ///    it.
     unsafe fn schedule(this: NonNull<Header>) {
         // SAFETY: the reference keeps the task alive.
-        let schedule = unsafe { this.as_ref() }.vtable.schedule;
+        let schedule = unsafe { this.as_ref() }.vtable.get().schedule;
         // SAFETY: obligation 1 is passed on.
         unsafe { schedule(this) };
     }
@@ -241,7 +257,7 @@ impl Header {
     /// Gives up one reference, and frees the task if it was the last.
     ///
     /// # Safety
-    /// 1. The reference is the caller's, which does not use the task afterwards.
+    /// 1. The caller owns the reference and does not use the task afterwards.
     unsafe fn release(this: NonNull<Header>) {
         if prim::model_has_failed() {
             return;
@@ -262,9 +278,9 @@ impl Header {
         // SAFETY: no other thread has the task (obligation 1). A complete task has neither future
         // nor waker, and its outcome was taken or dropped, so there is nothing to drop.
         let header = unsafe { &mut *this.as_ptr() };
-        let memory = &header.vtable.memory;
+        let memory = &header.vtable.get().memory;
         header.state.poison();
-        // SAFETY: `new` allocated it, and of this kind.
+        // SAFETY: `new` allocated it as this kind.
         unsafe { stock::dealloc(this.cast(), memory) };
     }
 }

@@ -1,6 +1,6 @@
 //! The tasks under the model checker.
 //!
-//! A panic in a poll is caught, be it the checker's own. So models look at how tasks ended.
+//! A panic in a poll is caught, even that of the checker itself. So models check how tasks ended.
 
 use super::rig::{Drops, Gate, Rig, Woken, outcome};
 use super::{Failure, Join, TaskRef};
@@ -19,7 +19,7 @@ fn waiting() -> (Arc<Rig>, Arc<Gate>, Join<usize>, Waker) {
     (rig, gate, join, waker)
 }
 
-/// The task ends, as it should, with an open gate.
+/// Checks that the task passes its gate and ends.
 fn passes(rig: &Rig, gate: &Gate, mut join: Join<usize>) {
     rig.run_all();
     assert!(matches!(outcome(&mut join), Poll::Ready(Ok(1))), "the task did not pass its gate");
@@ -27,7 +27,7 @@ fn passes(rig: &Rig, gate: &Gate, mut join: Join<usize>) {
     assert!(rig.is_well_and_done());
 }
 
-/// The task ends in any way.
+/// Checks that the task ends, in any way.
 fn ends(rig: &Rig, gate: &Gate, mut join: Join<usize>) -> bool {
     rig.run_all();
     let passed = match outcome(&mut join) {
@@ -40,8 +40,8 @@ fn ends(rig: &Rig, gate: &Gate, mut join: Join<usize>) -> bool {
     passed
 }
 
-/// The task is in a queue; one thread runs it, another opens its gate and wakes it. If `yields`, a
-/// poll in vain yields.
+/// The task is in a queue; one thread runs it, another opens its gate and wakes it. If `yields` is
+/// set, a poll that finds the gate closed yields.
 fn a_wake_meets_a_run(wake: fn(Waker), yields: bool) {
     let (rig, gate, join, waker) = waiting();
     waker.wake_by_ref();
@@ -59,7 +59,7 @@ fn a_wake_meets_a_run(wake: fn(Waker), yields: bool) {
 }
 
 #[test]
-fn task_3_who_yields_and_is_woken_has_one_queue_entry() {
+fn task_3_a_task_that_yields_and_is_woken_has_one_queue_entry() {
     check(3_000, Some(5), || a_wake_meets_a_run(Waker::wake, true));
     check(3_000, Some(5), || a_wake_meets_a_run(by_reference, true));
 }
@@ -75,12 +75,12 @@ fn a_yield_alone() {
 }
 
 #[test]
-fn task_2_who_yields_is_polled_again() {
+fn task_2_a_task_that_yields_is_polled_again() {
     check(1, None, a_yield_alone);
 }
 
 #[test]
-fn canary_who_has_yielded_goes_idle() {
+fn canary_a_task_that_has_yielded_goes_idle() {
     canary(&[Step::TaskRestNotified], None, a_yield_alone);
 }
 
@@ -108,8 +108,8 @@ fn canary_a_poll_begins_without_fence() {
     canary(&[Step::TaskStartFence], Some(3), || a_wake_meets_a_run(by_reference, false));
 }
 
-/// The fence at the beginning of a run acquires, too. What a wake by value leaves does not rest on
-/// it: sanitizers know no fences.
+/// The fence at the beginning of a run acquires, too. A wake by value does not rely on it, because
+/// sanitizers do not know fences.
 #[test]
 fn task_2_a_wake_by_value_needs_no_fence() {
     let model = || a_wake_meets_a_run(Waker::wake, false);
@@ -127,7 +127,7 @@ fn canary_a_woken_task_goes_idle() {
     canary(&[Step::TaskRestNotified], Some(3), || a_wake_meets_a_run(Waker::wake, false));
 }
 
-/// The task goes from thread to thread: each wakes it and runs what it finds.
+/// The task goes from thread to thread: each thread wakes it and runs the queue.
 fn two_threads_wake_and_run() {
     let (rig, gate, join, waker) = waiting();
     let other = thread::spawn({
@@ -154,7 +154,7 @@ fn canary_a_task_goes_idle_without_release() {
     canary(&[Step::TaskRestRelease], Some(3), two_threads_wake_and_run);
 }
 
-/// Two threads wake the task in their ways while a third runs it.
+/// Two threads wake the task, each in its own way, while a third runs it.
 fn two_wakes_meet_a_run(wake: fn(Waker)) {
     let (rig, gate, join, waker) = waiting();
     let in_vain = thread::spawn({
@@ -242,7 +242,7 @@ fn task_4_a_future_that_is_aborted_and_woken_is_dropped_once() {
     check(2_000, Some(3), an_abort_meets_a_wake_and_a_run);
 }
 
-/// Notes, when it is dropped, what it sees of a word.
+/// Stores the value of a word when it is dropped.
 struct Sees {
     word: Arc<prim::AtomicUsize>,
     seen: Arc<AtomicUsize>,
@@ -254,8 +254,8 @@ impl Drop for Sees {
     }
 }
 
-/// A thread writes something and then has a task cancelled that is polled meanwhile: the future's
-/// drop sees it.
+/// A thread writes a word and then cancels a task that is polled meanwhile: the drop of the future
+/// sees the write.
 fn a_cancellation_hands_over(prepare: fn(&TaskRef), cancel: fn(&TaskRef)) {
     let rig = Rig::new();
     let (word, seen) = (Arc::new(prim::AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
@@ -275,18 +275,18 @@ fn a_cancellation_hands_over(prepare: fn(&TaskRef), cancel: fn(&TaskRef)) {
     rig.run_all();
     cancelling.join().unwrap();
     rig.run_all();
-    assert_eq!(seen.load(Relaxed), 1, "the future's drop does not see what was done before");
+    assert_eq!(seen.load(Relaxed), 1, "the future's drop does not see the earlier write");
     drop(join);
     assert!(rig.is_well_and_done());
 }
 
 #[test]
-fn task_8_the_drop_of_a_future_sees_what_its_aborter_did() {
+fn task_8_the_drop_of_a_future_sees_the_aborters_writes() {
     check(50, Some(5), || a_cancellation_hands_over(|_| (), |task| task.abort()));
 }
 
 #[test]
-fn task_8_the_drop_of_a_future_sees_what_was_done_under_its_shield() {
+fn task_8_the_drop_of_a_future_sees_writes_under_its_shield() {
     let shield_and_abort = |task: &TaskRef| {
         task.add_shield().unwrap();
         task.abort();
@@ -364,7 +364,7 @@ fn canary_an_aborted_task_goes_idle() {
     canary(&[Step::TaskRestCancels], Some(3), a_run_meets_the_removal_of_the_shield);
 }
 
-/// A shielded task is aborted, and woken to do what its shield is for.
+/// A shielded task is aborted, and woken to finish its section.
 fn an_abort_meets_the_wake_of_a_shielded_task() {
     let (rig, gate, join, waker) = waiting();
     join.task().add_shield().unwrap();
@@ -408,7 +408,7 @@ fn a_join_meets_the_end() {
     running.join().unwrap();
     let ended = match polled {
         Poll::Pending => {
-            assert_eq!(woken.count(), 1, "who waits is woken");
+            assert_eq!(woken.count(), 1, "the waiter is woken");
             outcome(&mut join)
         }
         ended => ended,
@@ -428,7 +428,7 @@ fn task_5_the_handle_gets_the_output_once() {
 }
 
 #[test]
-fn task_7_who_waits_for_the_end_is_woken() {
+fn task_7_a_waiter_for_the_end_is_woken() {
     check(2_000, Some(5), a_join_meets_the_end);
 }
 
@@ -438,7 +438,7 @@ fn canary_the_end_does_not_release() {
 }
 
 #[test]
-fn canary_the_end_wakes_nobody() {
+fn canary_the_end_wakes_no_waiter() {
     canary(&[Step::TaskCompleteWakes], Some(3), a_join_meets_the_end);
 }
 
@@ -508,7 +508,7 @@ fn the_handle_goes_while_the_task_ends(registered: bool) {
 }
 
 #[test]
-fn task_5_an_output_that_nobody_wants_is_dropped_once() {
+fn task_5_an_unwanted_output_is_dropped_once() {
     check(400, Some(5), || the_handle_goes_while_the_task_ends(false));
 }
 
@@ -522,7 +522,7 @@ fn canary_the_end_does_not_look_for_the_handle() {
     canary(&[Step::TaskCompleteUnwanted], Some(3), || the_handle_goes_while_the_task_ends(false));
 }
 
-/// A task has ended, and the threads that still have references give them up, each in its way.
+/// A task has ended, and the threads that still have references give them up, each in its own way.
 fn the_last_references_go() {
     let (rig, gate, join, waker) = waiting();
     gate.open();
@@ -589,7 +589,7 @@ fn task_8_a_dropped_entry_ends_its_task() {
     check(1_000, Some(5), an_entry_is_dropped_while_the_task_is_woken);
 }
 
-/// The list is closed while a task is polled for the first time, and would join.
+/// The list is closed while a task is polled for the first time. The task would join the list.
 fn closing_meets_joining() {
     let (rig, gate) = (Rig::new(), Gate::new());
     let join = rig.spawn(gate.pass());
@@ -618,7 +618,7 @@ fn canary_a_task_joins_after_it_went_idle() {
     canary(&[Step::TaskLinkFirst], Some(3), closing_meets_joining);
 }
 
-/// The list is closed while a task in it is polled, and would wait again.
+/// The list is closed while a task in it is polled. The task would wait again.
 fn closing_meets_a_poll() {
     let (rig, gate, join, waker) = waiting();
     join.task().add_shield().unwrap();
@@ -642,7 +642,7 @@ fn canary_tasks_with_others_are_not_marked() {
     canary(&[Step::TaskKillMarks], Some(3), closing_meets_a_poll);
 }
 
-/// The list is closed while a task in it is woken and polled, and waits again as before.
+/// The list is closed while a task in it is woken and polled. The task waits again as before.
 fn closing_meets_a_wake_and_a_poll() {
     let (rig, gate, join, waker) = waiting();
     let running = thread::spawn({
@@ -658,11 +658,11 @@ fn closing_meets_a_wake_and_a_poll() {
 }
 
 #[test]
-fn task_1_who_closes_a_list_sees_what_the_last_run_did() {
+fn task_1_the_closer_of_a_list_sees_the_last_run() {
     check(400, Some(5), closing_meets_a_wake_and_a_poll);
 }
 
-/// The list is closed while a task in it is woken, and ends or is ended.
+/// The list is closed while a task in it is woken. The task ends by itself or is cancelled.
 fn closing_meets_an_end() {
     let (rig, gate, join, waker) = waiting();
     drop(join);
@@ -681,7 +681,7 @@ fn closing_meets_an_end() {
 }
 
 #[test]
-fn task_10_a_task_is_ended_by_its_runner_or_by_who_closes_its_list() {
+fn task_10_a_task_is_ended_by_its_runner_or_by_the_closer_of_its_list() {
     check(2_000, Some(5), closing_meets_an_end);
 }
 
@@ -726,7 +726,7 @@ fn a_join_meets_an_abort_and_a_run() {
     running.join().unwrap();
     rig.run_all();
     let ended = if polled.is_pending() {
-        assert_eq!(woken.count(), 1, "who waits is woken");
+        assert_eq!(woken.count(), 1, "the waiter is woken");
         outcome(&mut join)
     } else {
         polled
@@ -738,11 +738,11 @@ fn a_join_meets_an_abort_and_a_run() {
 }
 
 #[test]
-fn task_7_who_waits_for_an_aborted_task_is_woken() {
+fn task_7_a_waiter_for_an_aborted_task_is_woken() {
     check(5_000, Some(2), a_join_meets_an_abort_and_a_run);
 }
 
-/// A task waits for another, and two threads run what they find.
+/// A task waits for another, and two threads run the queue.
 fn a_task_waits_for_a_task() {
     let rig = Rig::new();
     let mut inner = rig.spawn(ready(1));

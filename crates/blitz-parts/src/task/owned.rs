@@ -1,4 +1,4 @@
-//! Lists of waiting tasks, to which otherwise only wakers would lead.
+//! Lists of waiting tasks, which otherwise only wakers would reach.
 
 use super::state::Kill;
 use super::{Header, TaskRef};
@@ -21,15 +21,15 @@ struct List {
     closed: bool,
 }
 
-/// A task's place in its list; null at either end. One that has left is before itself.
+/// A task's place in its list; null at either end. A task that has left is its own `before`.
 #[derive(Clone, Copy)]
 pub(super) struct Neighbours {
     before: *mut Header,
     after: *mut Header,
 }
 
-// SAFETY: the list is behind a lock, and any thread that closes it may end its tasks: `new` demands
-// `Send` futures, and makers of other futures have promised to close the list on their thread.
+// SAFETY: the list is behind a lock, and any thread that closes it may end its tasks: `new`
+// requires `Send` futures, and `new_local` requires that the list is closed on its thread.
 unsafe impl Send for Owned {}
 // SAFETY: as above.
 unsafe impl Sync for Owned {}
@@ -50,17 +50,17 @@ impl Owned {
         self.len() == 0
     }
 
-    /// Closes the list and cancels every task in it, whatever its shields.
+    /// Closes the list and cancels every task in it, even shielded ones.
     ///
-    /// A task that waits is ended here. A task that is in a queue, or on its way there, or being
-    /// polled, is marked and left to the thread that has it. Returns the number of those;
-    /// [`len`](Owned::len) says how many of them have not ended yet. A task that would join later
-    /// is cancelled instead.
+    /// A waiting task is ended here. A task that is in a queue, on its way there, or being polled
+    /// is marked and left to the thread that has it. Returns the number of marked tasks;
+    /// [`len`](Owned::len) returns how many of them have not ended yet. A task that would join
+    /// later is cancelled instead.
     pub fn close_and_cancel(&self) -> usize {
         let (mut taken, left) = self.close();
         while let Some(task) = NonNull::new(taken) {
             // SAFETY: the list's reference is now the run's, and keeps the task alive.
-            let cancel = unsafe { task.as_ref() }.vtable.cancel;
+            let cancel = unsafe { task.as_ref() }.vtable.get().cancel;
             // SAFETY: the task is RUNNING, run by this thread, which has taken it out of the list.
             taken = unsafe { neighbours(task) }.after;
             // SAFETY: as above.
@@ -69,8 +69,7 @@ impl Owned {
         left
     }
 
-    /// Closes the list; returns the tasks that are to be ended here, and how many are left to
-    /// others.
+    /// Closes the list; returns the tasks to end here, and how many are left to other threads.
     fn close(&self) -> (*mut Header, usize) {
         let mut taken = null_mut();
         let mut list = self.lock();
@@ -94,8 +93,8 @@ impl Owned {
         (taken, list.len)
     }
 
-    /// The tasks in it: those that were there all the time, and some of those that came or left
-    /// meanwhile.
+    /// Returns the tasks in it: all that were there during the whole call, and some that came or
+    /// left meanwhile.
     ///
     /// The list is locked for [`LIST_PART`] tasks at a time, so that no worker waits for long.
     pub fn tasks(&self) -> Vec<TaskRef> {
@@ -104,14 +103,14 @@ impl Owned {
         tasks
     }
 
-    /// Adds those that come next to what `tasks` has of the list; says whether there may be more.
+    /// Adds the next tasks of the list to `tasks`; returns whether there may be more.
     fn more_tasks(&self, tasks: &mut Vec<TaskRef>) -> bool {
-        // Before the lock: a long list takes long to move.
+        // Reserve before taking the lock, because moving a long vector takes long.
         tasks.reserve(LIST_PART);
         let list = self.lock();
-        // New tasks come in front, and those that leave do not come back. So what follows the last
-        // one that is still here has not been seen. A closed list is short, and its last tasks do
-        // not know whether they are in it.
+        // New tasks come in front, and tasks that leave do not come back. So the tasks after the
+        // last seen one that is still here have not been seen. A closed list is short, and its last
+        // tasks do not know whether they are in it.
         let is_here = |task: &TaskRef| {
             // SAFETY: the lock is held, and the place was set: the task is in the list or was.
             let place = unsafe { neighbours(task.header()) };
@@ -247,7 +246,7 @@ impl List {
 unsafe fn neighbours(task: NonNull<Header>) -> Neighbours {
     // SAFETY: a task in a list is alive, and so is one that is run.
     let place = unsafe { task.as_ref() }.neighbours.get();
-    // SAFETY: no other thread is at the place (obligation 1).
+    // SAFETY: no other thread uses the place (obligation 1).
     let place = unsafe { place.read() };
     // SAFETY: it was set (obligation 2).
     unsafe { place.assume_init() }
@@ -261,7 +260,7 @@ unsafe fn neighbours(task: NonNull<Header>) -> Neighbours {
 unsafe fn set_neighbours(task: NonNull<Header>, place: Neighbours) {
     // SAFETY: obligation 1.
     let cell = unsafe { task.as_ref() }.neighbours.get();
-    // SAFETY: no other thread is at the place (obligation 1).
+    // SAFETY: no other thread uses the place (obligation 1).
     unsafe { cell.write(MaybeUninit::new(place)) };
 }
 
@@ -279,12 +278,12 @@ mod tests {
         let mut seen = Vec::new();
         assert!(rig.owned.more_tasks(&mut seen));
         assert_eq!(seen.len(), LIST_PART);
-        // The newest come first. Of those that were seen, only the first stays.
+        // The newest come first. Of the seen tasks, only the first stays.
         let gone: Vec<_> = seen[1..].iter().map(|task| task.serial()).collect();
         joins.iter().filter(|join| gone.contains(&join.task().serial())).for_each(|j| j.abort());
         assert_eq!(rig.run_all(), gone.len());
         assert!(rig.owned.more_tasks(&mut seen));
-        // All that were seen leave.
+        // All seen tasks leave.
         seen.iter().for_each(|task| task.abort());
         rig.run_all();
         while rig.owned.more_tasks(&mut seen) {}

@@ -10,21 +10,20 @@ use core::ptr::NonNull;
 /// A counted reference to a task: its identity, and the right to abort and to shield it.
 pub struct TaskRef(NonNull<Header>);
 
-// SAFETY: what a reference can do to a task is done by atomics, and freeing it drops nothing of the
-// user.
+// SAFETY: a reference changes a task only by atomics, and freeing the task drops no user value.
 unsafe impl Send for TaskRef {}
 // SAFETY: as above.
 unsafe impl Sync for TaskRef {}
 
-// A panic leaves no reference half changed: what they change is one word.
+// A panic leaves no reference half changed: references change one word only.
 impl UnwindSafe for TaskRef {}
 impl RefUnwindSafe for TaskRef {}
 
 impl TaskRef {
-    /// One more reference to a task.
+    /// Creates another reference to a task.
     ///
     /// # Safety
-    /// 1. The task is alive: the caller has a reference, or is inside of its poll.
+    /// 1. The task is alive: the caller has a reference, or is inside its poll.
     pub unsafe fn from_header(header: NonNull<Header>) -> TaskRef {
         // SAFETY: obligation 1.
         unsafe { header.as_ref() }.state.add_reference();
@@ -55,10 +54,10 @@ impl TaskRef {
 
     /// The name of the future's type.
     pub fn type_name(&self) -> &'static str {
-        (self.as_header().vtable.type_name)()
+        (self.as_header().vtable.get().type_name)()
     }
 
-    /// What the task does and how many may wake it, at some recent moment.
+    /// The state of the task and the number of its wakers, at some recent moment.
     pub fn glance(&self) -> Glance {
         self.as_header().state.load().glance()
     }
@@ -78,7 +77,7 @@ impl TaskRef {
         self.0.addr().get()
     }
 
-    /// Where the task is that awaits this one through its join handle, at some recent moment.
+    /// The address of the task that awaits this one through its join handle, at some recent moment.
     /// `None` if there is none, if it is not a task of this crate, or if this task has ended.
     pub fn awaited_by(&self) -> Option<usize> {
         let word = self.as_header().state.load();
@@ -86,7 +85,7 @@ impl TaskRef {
         self.as_header().join_waker.task().filter(|_| waits)
     }
 
-    /// What the scheduler has noted last, at some recent moment.
+    /// The scheduler's last stamp, at some recent moment.
     pub fn stamp(&self) -> u32 {
         self.as_header().stamp.load(Relaxed)
     }
@@ -110,7 +109,7 @@ impl Clone for TaskRef {
 
 impl Drop for TaskRef {
     fn drop(&mut self) {
-        // SAFETY: the reference goes with `self`.
+        // SAFETY: `self` owns the reference and is being dropped.
         unsafe { Header::release(self.0) };
     }
 }

@@ -1,6 +1,6 @@
 //! The queue entry of a task.
 
-use super::{Header, Place, Serial};
+use super::{Header, Place, Serial, waker};
 use crate::prim::{Relaxed, model_has_failed};
 use core::fmt;
 use core::mem;
@@ -9,16 +9,15 @@ use core::ptr::NonNull;
 
 /// A queue entry: a task that is SCHEDULED, and one reference to it. There is at most one per task.
 ///
-/// Dropping it unrun cancels the task on the spot, whatever its shields: the future is dropped, and
-/// the task's waiter is notified.
+/// Dropping it without running it cancels the task at once, even if it is shielded: the future is
+/// dropped, and the task's waiter is notified.
 #[must_use = "a task that is dropped instead of run is cancelled"]
 pub struct Runnable(NonNull<Header>);
 
-// SAFETY: `new` demands a `Send` future; makers of other futures have promised to keep the entry on
-// its thread.
+// SAFETY: `new` requires a `Send` future; `new_local` requires that the entry stays on its thread.
 unsafe impl Send for Runnable {}
 
-/// What came of one run. It is returned in two registers; one more field would prevent that.
+/// The result of one run. It is returned in two registers; one more field would prevent that.
 #[must_use]
 #[derive(Debug)]
 pub enum Ran {
@@ -39,9 +38,9 @@ impl Runnable {
     pub fn run(self) -> Ran {
         let header = self.into_raw();
         // SAFETY: the queue entry's reference keeps the task alive.
-        let run = unsafe { header.as_ref() }.vtable.run;
+        let run = unsafe { header.as_ref() }.vtable.get().run;
         // SAFETY: the task is SCHEDULED, and this was its queue entry.
-        unsafe { run(header) }
+        unsafe { run(header, &waker::VTABLE) }
     }
 
     /// The task's identity.
@@ -50,17 +49,18 @@ impl Runnable {
         self.0
     }
 
-    /// The kind of task. Tasks of one type usually have the same, tasks of other types another.
+    /// The kind of task. Tasks of one type usually have the same kind; tasks of different types
+    /// have different kinds.
     #[inline]
     pub fn kind(&self) -> usize {
         // SAFETY: the entry's reference keeps the task alive.
-        core::ptr::from_ref(unsafe { self.0.as_ref() }.vtable).addr()
+        unsafe { self.0.as_ref() }.vtable.get().type_name as usize
     }
 
     /// The name of the future's type.
     pub fn type_name(&self) -> &'static str {
         // SAFETY: the entry's reference keeps the task alive.
-        (unsafe { self.0.as_ref() }.vtable.type_name)()
+        (unsafe { self.0.as_ref() }.vtable.get().type_name)()
     }
 
     /// The task's serial number.
@@ -90,13 +90,13 @@ impl Runnable {
         unsafe { self.0.as_ref() }.stamp.load(Relaxed)
     }
 
-    /// Where its scheduler keeps the task, if that has been decided.
+    /// The place of the task in its scheduler, if it has one.
     #[inline]
     pub fn place(&self) -> Option<Place> {
         // SAFETY: the entry's reference keeps the task alive.
         let cell = unsafe { self.0.as_ref() }.place.get();
         // SAFETY: there is one entry per task, and no worker runs a task that has one: no other
-        // thread is at the place.
+        // thread uses the place.
         unsafe { cell.read() }
     }
 
@@ -108,7 +108,7 @@ impl Runnable {
         // SAFETY: the entry's reference keeps the task alive.
         let cell = unsafe { self.0.as_ref() }.place.get();
         // SAFETY: there is one entry per task, and no worker runs a task that has one: no other
-        // thread is at the place.
+        // thread uses the place.
         unsafe { cell.write(Some(place)) };
     }
 
@@ -120,10 +120,10 @@ impl Runnable {
         header
     }
 
-    /// Makes an entry of what [`into_raw`](Runnable::into_raw) returned.
+    /// Turns a pointer from [`into_raw`](Runnable::into_raw) into an entry again.
     ///
     /// # Safety
-    /// 1. `header` came from `into_raw`, and is made an entry again once.
+    /// 1. `header` came from `into_raw`, and is turned into an entry once.
     #[inline]
     pub unsafe fn from_raw(header: NonNull<Header>) -> Runnable {
         Runnable(header)
@@ -137,7 +137,7 @@ impl Drop for Runnable {
         }
         // SAFETY: the queue entry's reference keeps the task alive.
         let header = unsafe { self.0.as_ref() };
-        let cancel = header.vtable.cancel;
+        let cancel = header.vtable.get().cancel;
         let _ = header.state.start();
         // SAFETY: the task is RUNNING, and the queue entry's reference is now the run's.
         unsafe { cancel(self.0) };

@@ -7,11 +7,11 @@ use core::cell::Cell;
 use core::fmt;
 use core::num::NonZeroU64;
 
-/// How many numbers a thread takes at once, so that threads seldom meet at the counter.
+/// How many numbers a thread takes at once, so that threads rarely compete for the counter.
 const BLOCK: u64 = 256;
 
 /// Bits of a number: a million tasks per second use them up in nine years.
-const BITS: u32 = 48;
+const MASK: u64 = (1 << 48) - 1;
 
 /// The first number that no thread has taken.
 static TAKEN: Counter = Counter::new();
@@ -21,7 +21,7 @@ thread_local! {
     static NEXT: Cell<u64> = const { Cell::new(0) };
 }
 
-/// What tells a task from all others that this process has had: a number of 48 bits.
+/// A number of 48 bits that identifies a task among all tasks of this process.
 ///
 /// Threads take numbers in blocks, so of two tasks the older one may have the greater number.
 ///
@@ -30,26 +30,43 @@ thread_local! {
 /// assert_ne!(Serial::next(), Serial::next());
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Serial(NonZeroU64);
+pub struct Serial(
+    /// Never zero.
+    u64,
+);
 
 impl Serial {
     /// A number that no task has had.
-    #[inline]
     #[must_use]
     pub fn next() -> Serial {
-        let number = NEXT.try_with(|next| {
-            let mut number = next.get();
-            if number % BLOCK == 0 {
-                number = take_block();
-            }
-            next.set(number + 1);
-            number
-        });
-        // The locals of a thread that ends may be gone.
-        Serial::of(number.unwrap_or_else(|_| take_block()))
+        Serial::next_of_block().unwrap_or_else(Serial::next_of_new_block)
     }
 
-    /// The newest number with this low half that a task may have.
+    /// The next number of this thread's block, if there is one.
+    #[inline]
+    pub(super) fn next_of_block() -> Option<Serial> {
+        // On a thread that is ending, its locals may be gone.
+        let number = NEXT.try_with(|next| {
+            let number = next.get();
+            (number % BLOCK != 0).then(|| {
+                next.set(number + 1);
+                Serial(number)
+            })
+        });
+        number.ok().flatten()
+    }
+
+    /// The first number of a new block, whose other numbers are for this thread's next tasks.
+    #[cold]
+    #[inline(never)]
+    fn next_of_new_block() -> Serial {
+        let first = take_block();
+        // Fails if the thread's locals are gone; then no task gets the other numbers.
+        let _ = NEXT.try_with(|next| next.set(first + 1));
+        Serial(first)
+    }
+
+    /// Returns the newest possible number with this low half.
     pub(super) fn latest(low: u32) -> Serial {
         Serial::newest_before(TAKEN.get() + BLOCK, low)
     }
@@ -60,23 +77,21 @@ impl Serial {
         Serial::of(if is_taken { same_half } else { same_half.saturating_sub(1 << 32) })
     }
 
-    #[inline]
     fn of(number: u64) -> Serial {
-        let number = number & ((1 << BITS) - 1);
-        Serial(NonZeroU64::new(number).unwrap_or(NonZeroU64::MIN))
+        Serial((number & MASK).max(1))
     }
 
     /// The number.
     #[inline]
     #[must_use]
     pub fn get(self) -> NonZeroU64 {
-        self.0
+        NonZeroU64::new(self.0).unwrap_or(NonZeroU64::MIN)
     }
 
     #[inline]
     #[expect(clippy::cast_possible_truncation, reason = "the halves of 48 bits")]
     pub(super) fn halves(self) -> (u16, u32) {
-        ((self.0.get() >> 32) as u16, self.0.get() as u32)
+        ((self.0 >> 32) as u16, self.0 as u32)
     }
 
     #[inline]
@@ -92,10 +107,9 @@ impl fmt::Display for Serial {
 }
 
 /// The first of [`BLOCK`] numbers for this thread; never zero.
-#[cold]
-#[inline(never)]
 fn take_block() -> u64 {
-    TAKEN.take_shared(BLOCK) + BLOCK
+    let block = (TAKEN.take_shared(BLOCK) + BLOCK) & MASK;
+    if block == 0 { take_block() } else { block }
 }
 
 #[cfg(all(test, not(blitz_loom)))]

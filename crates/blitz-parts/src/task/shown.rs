@@ -3,17 +3,18 @@
 use super::site::Site;
 use super::{Header, Runnable, Serial, Vtable};
 use core::fmt;
+use core::marker::PhantomData;
 use core::panic::Location;
 use core::ptr::{self, NonNull};
 use core::sync::atomic::{AtomicPtr, AtomicU64, Ordering::Relaxed};
 
-/// The task that a worker polls, or polled last, for threads that look at the worker.
+/// The task that a worker polls, or polled last, for threads that look at the worker. The worker
+/// writes it through [`Shown::owner`].
 ///
-/// A reader needs no reference to the task: the words are copies of what tells the task from
-/// others. They are two, without an order between them. So a reader believes them only if the
-/// worker has begun no poll for a long time, before and after it reads. They are plain std atomics
-/// even under the model checkers, as those of [`Counter`](crate::counter::Counter) are: no protocol
-/// rests on them.
+/// A reader needs no reference to the task: the words are copies of its identity. There is no order
+/// between the two words. So a reader trusts them only if the worker has begun no poll for a long
+/// time, before and after the read. They are plain std atomics even under the model checkers, like
+/// those of [`Counter`](crate::counter::Counter), because no protocol relies on them.
 #[derive(Default)]
 pub struct Shown {
     vtable: AtomicPtr<Vtable>,
@@ -21,7 +22,22 @@ pub struct Shown {
     words: AtomicU64,
 }
 
-/// What [`Shown`] says about a task.
+/// The worker's end. Neither `Send` nor `Sync`: it stays on the thread that made it.
+///
+/// ```compile_fail,E0277
+/// # use blitz_parts::task::Shown;
+/// let shown = Shown::default();
+/// // SAFETY: no other thread uses it.
+/// let owner = unsafe { shown.owner() };
+/// std::thread::scope(|scope| _ = scope.spawn(|| owner.restore(None)));
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct ShownOwner<'a> {
+    shown: &'a Shown,
+    stays_here: PhantomData<*mut ()>,
+}
+
+/// A task in [`Shown`].
 #[derive(Clone, Copy)]
 pub struct ShownTask {
     vtable: NonNull<Vtable>,
@@ -34,31 +50,45 @@ unsafe impl Send for ShownTask {}
 unsafe impl Sync for ShownTask {}
 
 impl Shown {
-    /// Shows that the worker polls `task`. Only the worker calls it.
-    #[inline]
-    pub fn set(&self, task: &Runnable) {
-        // SAFETY: the entry's reference keeps the task alive.
-        let header: &Header = unsafe { task.header().as_ref() };
-        self.vtable.store(ptr::from_ref(header.vtable).cast_mut(), Relaxed);
-        let words = u64::from(header.serial) | u64::from(header.site.to_bits()) << 32;
-        self.words.store(words, Relaxed);
-    }
-
     /// The task that was shown last, if there was one.
     pub fn get(&self) -> Option<ShownTask> {
         let vtable = NonNull::new(self.vtable.load(Relaxed))?;
-        Some(ShownTask { vtable, words: self.words.load(Relaxed) })
+        let words = self.words.load(Relaxed);
+        // The worker may be between its two stores: the words are not stored yet, or are cleared
+        // already. No site is zero.
+        (words >> 32 != 0).then_some(ShownTask { vtable, words })
     }
 
-    /// Shows again what was shown before other tasks were polled in between. Only the worker calls
-    /// it.
-    pub fn restore(&self, before: Option<ShownTask>) {
+    /// The worker's end.
+    ///
+    /// # Safety
+    /// 1. At any time at most one thread uses `ShownOwner`s of this value, and a change of that
+    ///    thread is ordered by some other synchronisation.
+    #[inline(always)]
+    pub unsafe fn owner(&self) -> ShownOwner<'_> {
+        ShownOwner { shown: self, stays_here: PhantomData }
+    }
+}
+
+impl ShownOwner<'_> {
+    /// Shows that the worker polls `task`.
+    #[inline]
+    pub fn set(self, task: &Runnable) {
+        // SAFETY: the entry's reference keeps the task alive.
+        let header: &Header = unsafe { task.header().as_ref() };
+        self.shown.vtable.store(ptr::from_ref(header.vtable.get()).cast_mut(), Relaxed);
+        let words = u64::from(header.serial) | u64::from(header.site.to_bits()) << 32;
+        self.shown.words.store(words, Relaxed);
+    }
+
+    /// Shows a task again after other tasks were polled in between.
+    pub fn restore(self, before: Option<ShownTask>) {
         let (vtable, words) = match before {
             Some(task) => (task.vtable.as_ptr(), task.words),
             None => (ptr::null_mut(), 0),
         };
-        self.vtable.store(vtable, Relaxed);
-        self.words.store(words, Relaxed);
+        self.shown.vtable.store(vtable, Relaxed);
+        self.shown.words.store(words, Relaxed);
     }
 }
 
@@ -89,5 +119,31 @@ impl fmt::Debug for Shown {
 impl fmt::Debug for ShownTask {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "task {} {} from {}", self.serial(), self.type_name(), self.site())
+    }
+}
+
+#[cfg(all(test, not(blitz_loom)))]
+mod tests {
+    use super::{Relaxed, Shown};
+    use crate::task::rig::Rig;
+
+    #[test]
+    fn a_reader_between_the_two_stores_of_the_worker_sees_no_task() {
+        let (rig, shown) = (Rig::new(), Shown::default());
+        // SAFETY: no other thread uses it.
+        let owner = unsafe { shown.owner() };
+        assert!(shown.get().is_none());
+        let join = rig.spawn(async {});
+        let task = rig.pop().unwrap();
+        owner.set(&task);
+        assert!(shown.get().unwrap().site().file().ends_with("rig.rs"));
+        // The table is that of the task, and the other word is still, or already, that of none.
+        shown.words.store(0, Relaxed);
+        assert!(shown.get().is_none());
+        owner.set(&task);
+        owner.restore(None);
+        assert!(shown.get().is_none());
+        drop((task, join));
+        assert!(rig.is_well_and_done());
     }
 }

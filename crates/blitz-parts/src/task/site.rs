@@ -1,14 +1,14 @@
-//! Where a task was spawned, in four bytes.
+//! The place where a task was spawned, in four bytes.
 
 use core::panic::Location;
 use core::ptr;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// The place in the source where a task was spawned, in half a word.
+/// The place in the source where a task was spawned, in half a word; never zero.
 ///
-/// Locations are statics, and those of one program lie close to each other. So this is the distance
-/// from a static of this crate. One from a library that was loaded far away has a number in a table
-/// instead.
+/// Locations are statics, and those of one program lie close to each other. So a site is the
+/// distance from a static of this crate. A location in a library that was loaded far away has a
+/// number in a table instead.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Site(i32);
 
@@ -21,19 +21,20 @@ struct Anchor(#[expect(dead_code, reason = "only its address counts")] u8);
 /// Set in the number of a location that is too far away; distances are even.
 const FAR: i32 = 1;
 
-const _: () = assert!(align_of::<Location<'_>>() > 1);
+const _: () = assert!(align_of::<Location<'_>>() > 1 && align_of::<Anchor>() > 1);
 
 /// Locations that are too far away for a distance, each once.
 static TABLE: Mutex<Vec<&'static Location<'static>>> = Mutex::new(Vec::new());
 
 impl Site {
-    #[inline]
     pub(super) fn of(location: &'static Location<'static>) -> Site {
-        let address = ptr::from_ref(location).expose_provenance();
-        match distance(address) {
-            Some(near) => Site(near),
-            None => Site::of_far(location),
-        }
+        Site::of_near(location).unwrap_or_else(|| Site::of_far(location))
+    }
+
+    /// The site of a location, unless that is too far away for a distance.
+    #[inline]
+    pub(super) fn of_near(location: &'static Location<'static>) -> Option<Site> {
+        distance(ptr::from_ref(location).expose_provenance()).map(Site)
     }
 
     /// The half of a word.
@@ -68,16 +69,16 @@ impl Site {
         }
         let address = anchor().wrapping_add_signed(self.0 as isize);
         // SAFETY: `of` has computed the distance from the address of a location, whose provenance
-        // it has exposed. It is a static.
+        // it has exposed. It is a static. Zero is never a distance: `Shown` uses it as a mark.
         unsafe { &*ptr::with_exposed_provenance(address) }
     }
 }
 
-/// How far `address` is from the anchor, if that fits and tells it from a number.
+/// How far the location at `address` is from the anchor, if that fits. It is even, since both are
+/// aligned.
 #[inline]
 fn distance(address: usize) -> Option<i32> {
-    let distance = address.wrapping_sub(anchor()) as isize;
-    i32::try_from(distance).ok().filter(|near| near & FAR == 0)
+    i32::try_from(address.wrapping_sub(anchor()) as isize).ok()
 }
 
 #[inline]
@@ -106,13 +107,14 @@ mod tests {
             assert_eq!(Site::of_far(location), far);
         }
         assert_ne!(Site::of(here), Site::of(there));
+        // No location has the address of the anchor.
+        assert!([here, there].iter().all(|location| Site::of(location).to_bits() != 0));
     }
 
     #[test]
-    fn what_is_too_far_has_no_distance() {
+    fn far_locations_have_no_distance() {
         assert_eq!(distance(anchor() + 8), Some(8));
         assert_eq!(distance(anchor() - 8), Some(-8));
-        assert_eq!(distance(anchor() + 1), None);
         assert_eq!(distance(anchor().wrapping_add(1 << 32)), None);
         assert_eq!(distance(anchor().wrapping_sub(1 << 32)), None);
     }

@@ -1,26 +1,34 @@
 //! Wakers: a counted reference to a task, in one word.
 
-use super::Header;
 use super::state::Wake;
+use super::{Header, probe};
 use core::mem::ManuallyDrop;
 use core::ptr::NonNull;
 use core::task::{RawWaker, RawWakerVTable, Waker};
 
-/// One table for all kinds of tasks, so that comparing two words shows whether two wakers are
-/// equal.
-static VTABLE: RawWakerVTable = RawWakerVTable::new(clone, wake, wake_by_ref, drop);
+/// One table for all kinds of tasks, so that two wakers can be compared by their two words.
+pub(super) static VTABLE: RawWakerVTable = RawWakerVTable::new(clone, wake, wake_by_ref, drop);
 
-/// A waker that borrows the caller's reference.
+/// The table of wakers in the polls of a probed task. It equals no other, so that futures which
+/// keep a waker from before take a new clone.
+pub(super) static PROBED: RawWakerVTable =
+    RawWakerVTable::new(clone_probed, wake, wake_by_ref, drop);
+
+/// Creates a waker of `table`, one of those above, that borrows the caller's reference.
 ///
 /// # Safety
-/// 1. The caller has a reference, which outlives what is returned.
+/// 1. The caller has a reference that outlives the returned waker.
 #[inline]
-pub(super) unsafe fn borrowed(header: NonNull<Header>) -> ManuallyDrop<Waker> {
+pub(super) unsafe fn borrowed(
+    header: NonNull<Header>,
+    table: &'static RawWakerVTable,
+) -> ManuallyDrop<Waker> {
+    let raw = RawWaker::new(header.as_ptr().cast_const().cast(), table);
     // SAFETY: the functions below keep the contract of a waker, for a header with a reference.
-    ManuallyDrop::new(unsafe { Waker::from_raw(raw(header)) })
+    ManuallyDrop::new(unsafe { Waker::from_raw(raw) })
 }
 
-/// The task that `waker` wakes, if it is a waker of this module.
+/// Returns the task that `waker` wakes, if it is a waker of this module.
 #[inline]
 pub(super) fn header_of(waker: &Waker) -> Option<NonNull<Header>> {
     let ours = core::ptr::eq(waker.vtable(), &VTABLE);
@@ -28,8 +36,8 @@ pub(super) fn header_of(waker: &Waker) -> Option<NonNull<Header>> {
     ours.then(|| unsafe { header(waker.data()) })
 }
 
-/// Where the task is that `waker` wakes, if it is a waker of this module: the address that
-/// [`TaskRef::address`](super::TaskRef::address) returns.
+/// Returns the address of the task that `waker` wakes, if it is a waker of this module. It is the
+/// same as [`TaskRef::address`](super::TaskRef::address).
 ///
 /// ```
 /// assert_eq!(blitz_parts::task::task_of(core::task::Waker::noop()), None);
@@ -38,7 +46,7 @@ pub fn task_of(waker: &Waker) -> Option<usize> {
     header_of(waker).map(|header| header.addr().get())
 }
 
-/// Whether `waker` is the task's own waker, and not one that another future has wrapped around it.
+/// Whether `waker` is the task's own waker, and not a wrapper of another future around it.
 ///
 /// ```
 /// use core::{ptr::NonNull, task::Waker};
@@ -50,7 +58,7 @@ pub fn is_own(waker: &Waker, header: NonNull<Header>) -> bool {
 }
 
 /// Whether a wake with `waker` only queues a task. Any other waker may run any code: it may block,
-/// call back, or panic.
+/// call Blitz, or panic.
 ///
 /// ```
 /// use core::task::Waker;
@@ -59,48 +67,56 @@ pub fn is_own(waker: &Waker, header: NonNull<Header>) -> bool {
 #[inline]
 pub fn only_queues(waker: &Waker) -> bool {
     // SAFETY: the waker's reference keeps the task alive.
-    header_of(waker).is_some_and(|header| unsafe { header.as_ref() }.vtable.only_queues)
+    header_of(waker).is_some_and(|header| unsafe { header.as_ref() }.vtable.get().only_queues)
 }
 
 fn raw(header: NonNull<Header>) -> RawWaker {
     RawWaker::new(header.as_ptr().cast_const().cast(), &VTABLE)
 }
 
-/// The header of a waker's data.
+/// Converts a waker's data to the header.
 ///
 /// # Safety
-/// 1. `data` is a waker's of this module.
+/// 1. `data` belongs to a waker of this module.
 #[inline]
 unsafe fn header(data: *const ()) -> NonNull<Header> {
-    // SAFETY: `raw` made it of a pointer that is not null.
+    // SAFETY: `raw` made it from a pointer that is not null.
     unsafe { NonNull::new_unchecked(data.cast_mut().cast()) }
 }
 
 unsafe fn clone(data: *const ()) -> RawWaker {
-    // SAFETY: `data` is a waker's.
+    // SAFETY: `data` belongs to a waker.
     let header = unsafe { header(data) };
     // SAFETY: the waker's reference keeps the task alive.
     unsafe { header.as_ref() }.state.add_reference();
     raw(header)
 }
 
-unsafe fn wake(data: *const ()) {
+/// Notes on which stack it is called, and makes an ordinary waker.
+unsafe fn clone_probed(data: *const ()) -> RawWaker {
+    probe::note_clone(data.addr());
     // SAFETY: `data` is a waker's.
+    unsafe { clone(data) }
+}
+
+unsafe fn wake(data: *const ()) {
+    // SAFETY: `data` belongs to a waker.
     let header = unsafe { header(data) };
-    // SAFETY: the reference is the waker's, which is used up.
+    // SAFETY: the waker, which is consumed, owns the reference.
     unsafe { wake_task(header) };
 }
 
-/// Wakes a task, and uses a reference up.
+/// Wakes a task, and consumes a reference.
 ///
 /// # Safety
-/// 1. The reference is the caller's, which does not use the task afterwards.
+/// 1. The caller owns the reference and does not use the task afterwards.
 #[inline]
 pub(super) unsafe fn wake_task(header: NonNull<Header>) {
     // SAFETY: the reference keeps the task alive until the exchange passes it on (obligation 1).
     match unsafe { &(*header.as_ptr()).state }.wake_by_value() {
         Wake::Nothing => {}
-        // SAFETY: the exchange made the task SCHEDULED, and the reference the queue entry's.
+        // SAFETY: the exchange made the task SCHEDULED, and passed the reference to the queue
+        // entry.
         Wake::Schedule => unsafe { Header::schedule(header) },
         // SAFETY: the reference was the last.
         Wake::Free => unsafe { Header::free(header) },
@@ -108,7 +124,7 @@ pub(super) unsafe fn wake_task(header: NonNull<Header>) {
 }
 
 unsafe fn wake_by_ref(data: *const ()) {
-    // SAFETY: `data` is a waker's.
+    // SAFETY: `data` belongs to a waker.
     let header = unsafe { header(data) };
     // SAFETY: the waker's reference keeps the task alive.
     if unsafe { header.as_ref() }.state.wake_by_ref() == Wake::Schedule {
@@ -118,7 +134,7 @@ unsafe fn wake_by_ref(data: *const ()) {
 }
 
 unsafe fn drop(data: *const ()) {
-    // SAFETY: `data` is a waker's.
+    // SAFETY: `data` belongs to a waker.
     let header = unsafe { header(data) };
     // SAFETY: the waker's reference is given up with it.
     unsafe { Header::release(header) };

@@ -2,11 +2,11 @@
 //! no job of a run that is over.
 //!
 //! # Who calls it
-//! The worker whose trail it is: [`Trail::begin`], [`Trail::end`], [`Trail::wait_for`],
-//! [`Trail::end_wait`]. Workers that wait for a job follow its runner: [`Trail::is_still`] as the
-//! condition of a steal, [`Trail::next`] for the worker that the runner itself waits for. Threads
-//! that explain what a pool does: [`Trail::waits_now`]. Thieves
-//! about to force private jobs into the open: [`Trail::is_stuck`]. Caller: `blitz-core/worker`.
+//! The trail's own worker: the methods of [`TrailOwner`]. Workers that wait for a job follow its
+//! runner: [`Trail::is_still`] as the condition of a steal, [`Trail::next`] for the worker that the
+//! runner itself waits for. Threads that explain what a pool does: [`Trail::waits_now`]. The watch,
+//! and threads that ask what workers do: [`Trail::is_in_run`]. Thieves about to force private jobs
+//! into the open: [`Trail::is_stuck`]. Callers: `blitz-core/team`, `blitz-core/worker`.
 //!
 //! # State
 //! | word | meaning | who writes |
@@ -33,27 +33,28 @@
 //!   still](Trail::is_still) in a run gets no job of a later run, nor of an inner run that has not
 //!   ended.
 //! - **TRAIL-2** [`Trail::next`] returns a runner that this run waits for, or has waited for. It
-//!   never returns one that the worker waits for outside of the run or in another run, not even in
-//!   an inner run that is over.
+//!   never returns a runner that the worker waits for outside the run or in another run, not
+//!   even in an inner run that is over.
 //! - **TRAIL-3** A worker counts as stuck only if it has pushed nothing since a thief last asked.
 //!
 //! # Orderings
 //! | tag | operation | ordering | pairs with | because |
 //! |---|---|---|---|---|
-//! | O1 | `run` store in `begin`, after `waits_for := 0` | Release | O4 | TRAIL-2: a follower that sees the number does not see what was waited for outside |
+//! | O1 | `run` store in `begin`, after `waits_for := 0` | Release | O4 | TRAIL-2: a follower that sees the number does not see the outer wait |
 //! | O2 | `waits_for` store in `end`, after that of `run` | Release | O5 | TRAIL-2: a follower that sees the outer wait again sees the end of the run |
-//! | O3 | `waits_for` stores in `wait_for`, `end_wait` | Release | O5 | TRAIL-2: a follower that sees what a later run waits for sees that it is another run |
-//! | O4 | `run` loads of followers | Acquire | O1 | as there |
-//! | O5 | `waits_for` load of followers, before `run` is loaded again | Acquire | O2, O3 | as there |
+//! | O3 | `waits_for` stores in `wait_for`, `end_wait` | Release | O5 | TRAIL-2: a follower that sees the wait of a later run also sees that it is another run |
+//! | O4 | `run` loads of followers | Acquire | O1 | as O1 |
+//! | O5 | `waits_for` load of followers, before `run` is loaded again | Acquire | O2, O3 | as O2 and O3 |
 //! | O6 | `run` store in `begin`, before the run pushes | any | the deque's `end` store and load (its O2, O5) | TRAIL-1: a thief that sees an item sees the number of the run that pushed it |
-//! | O7 | the worker's own loads, the follower's second load of `begun`, `seen` | Relaxed | – | nothing depends on the order, or O5 comes before |
+//! | O7 | the worker's own loads, `is_in_run`, the follower's second load of `begun`, `seen` | Relaxed | – | nothing depends on the order, or O5 comes before |
 //! | O8 | `begun` store in `begin`, after that of `run`; first load of followers | Release, Acquire | each other | TRAIL-2: a follower that counts a run inside sees it as `run`, or its end |
-//! | O9 | `run` store in `end` | Release | O4 | TRAIL-2: a follower that sees the outer run again does not see what the inner one waited for |
+//! | O9 | `run` store in `end` | Release | O4 | TRAIL-2: a follower that sees the outer run again does not see the inner run's wait |
 //!
 //! # What this does not do
 //! A job that a run leaves in the deque at its end, because no caller waits for it, counts as a job
 //! of the outer run. The follower's policy decides whether that matters. Numbers wrap around: a
-//! follower that sleeps for four billion runs of one worker may take another run for its own.
+//! follower that sleeps for four billion runs of one worker may mistake another run for the one
+//! that it follows.
 //!
 //! # Lineage
 //! Leapfrogging (Wagner and Calder 1993): a waiting worker takes only jobs of the worker that it
@@ -66,8 +67,10 @@ mod test;
 
 use crate::latch::Runner;
 use crate::prim::{Acquire, AtomicU32, AtomicU64, Relaxed, Release, Step, broken};
+use core::marker::PhantomData;
 
-/// Which run one worker is in, and what it waits for there.
+/// Which run one worker is in, and what it waits for there. The worker writes it through
+/// [`Trail::owner`]; all other threads use it directly.
 #[derive(Debug, Default)]
 pub struct Trail {
     run: AtomicU32,
@@ -76,7 +79,22 @@ pub struct Trail {
     seen: AtomicU64,
 }
 
-/// The state of a trail before a run began. Given back to [`Trail::end`].
+/// The worker's end. Neither `Send` nor `Sync`: it stays on the thread that made it.
+///
+/// ```compile_fail,E0277
+/// # use blitz_parts::trail::Trail;
+/// let trail = Trail::new();
+/// // SAFETY: no other thread uses the trail.
+/// let owner = unsafe { trail.owner() };
+/// std::thread::scope(|scope| _ = scope.spawn(|| owner.wait()));
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct TrailOwner<'a> {
+    trail: &'a Trail,
+    stays_here: PhantomData<*mut ()>,
+}
+
+/// The state of a trail before a run began. Given back to [`TrailOwner::end`].
 #[must_use = "a run that began has to end"]
 #[derive(Debug)]
 pub struct Outside {
@@ -84,7 +102,7 @@ pub struct Outside {
     wait: Wait,
 }
 
-/// What a worker waited for, or nothing. Given back to [`Trail::end_wait`].
+/// The wait of a worker, or none. Given back to [`TrailOwner::end_wait`].
 #[derive(Clone, Copy, Debug)]
 pub struct Wait(u64);
 
@@ -94,72 +112,41 @@ impl Trail {
     /// ```
     /// use blitz_parts::{latch::Runner, trail::Trail};
     /// let trail = Trail::new();
-    /// let (run, outside) = trail.begin();
+    /// // SAFETY: no other thread uses the trail.
+    /// let owner = unsafe { trail.owner() };
+    /// let (run, outside) = owner.begin();
     /// let runner = Runner { index: 3, run: 7 };
-    /// let outer = trail.wait();
-    /// trail.wait_for(runner);
+    /// let outer = owner.wait();
+    /// owner.wait_for(runner);
     /// assert_eq!((trail.next(run), trail.waits_now()), (Some(runner), Some(runner)));
-    /// trail.end_wait(outer);
-    /// trail.end(outside);
+    /// owner.end_wait(outer);
+    /// owner.end(outside);
     /// assert!(!trail.is_still(run) && trail.next(run).is_none());
     /// ```
     pub fn new() -> Trail {
         Trail::default()
     }
 
-    /// Begins a run; returns its number, which is not zero. Own thread only.
-    #[inline]
-    pub fn begin(&self) -> (u32, Outside) {
-        let outside = Outside { run: self.run.load(Relaxed), wait: self.wait() }; // O7
-        // Zero means none.
-        let run = self.begun.load(Relaxed).wrapping_add(1).max(1); // O7
-        if !broken(Step::TrailBeginClears) {
-            self.waits_for.store(0, Relaxed);
-        }
-        if outside.run == 0 || !broken(Step::TrailInnerNumber) {
-            let order = if broken(Step::TrailBeginRelease) { Relaxed } else { Release };
-            self.run.store(run, order); // O1, O6
-        }
-        self.begun.store(run, Release); // O8
-        (run, outside)
+    /// The worker's end.
+    ///
+    /// # Safety
+    /// 1. At any time at most one thread uses `TrailOwner`s of this trail, and a change of that
+    ///    thread is ordered by some other synchronisation.
+    #[inline(always)]
+    pub unsafe fn owner(&self) -> TrailOwner<'_> {
+        TrailOwner { trail: self, stays_here: PhantomData }
     }
 
-    /// Ends the innermost run. Own thread only.
-    #[inline]
-    pub fn end(&self, outside: Outside) {
-        self.run.store(outside.run, Release); // O9
-        let order = if broken(Step::TrailEndRelease) { Relaxed } else { Release };
-        self.waits_for.store(outside.wait.0, order); // O2
-    }
-
-    /// Whether the worker is in a run. Own thread only.
+    /// Whether the worker is in a run; for other threads, at some recent moment.
     #[inline]
     pub fn is_in_run(&self) -> bool {
         self.run.load(Relaxed) != 0 // O7
     }
 
-    /// Whether the worker is still in this run, and in none inside of it.
+    /// Whether the worker is still in this run, and in none inside it.
     #[inline]
     pub fn is_still(&self, run: u32) -> bool {
         self.run.load(Acquire) == run // O4
-    }
-
-    /// What the worker waits for. Own thread only.
-    #[inline]
-    pub fn wait(&self) -> Wait {
-        Wait(self.waits_for.load(Relaxed)) // O7
-    }
-
-    /// Notes that the worker waits for what `runner` runs. Own thread only.
-    pub fn wait_for(&self, runner: Runner) {
-        let order = if broken(Step::TrailWaitRelease) { Relaxed } else { Release };
-        self.waits_for.store(runner.to_bits(), order); // O3
-    }
-
-    /// Ends a wait; `outer` is what [`wait`](Trail::wait) returned before it. Own thread only.
-    pub fn end_wait(&self, outer: Wait) {
-        let order = if broken(Step::TrailEndWaitRelease) { Relaxed } else { Release };
-        self.waits_for.store(outer.0, order); // O3
     }
 
     /// The runner that the worker waits for in this run, if it is still in it.
@@ -183,5 +170,52 @@ impl Trail {
     /// long job. `pushes` is the number of jobs that it has pushed by now.
     pub fn is_stuck(&self, pushes: u64) -> bool {
         self.seen.swap(pushes, Relaxed) == pushes // O7
+    }
+}
+
+impl TrailOwner<'_> {
+    /// Begins a run; returns its number, which is not zero.
+    #[inline]
+    pub fn begin(self) -> (u32, Outside) {
+        let trail = self.trail;
+        let outside = Outside { run: trail.run.load(Relaxed), wait: self.wait() }; // O7
+        // Zero means none.
+        let run = trail.begun.load(Relaxed).wrapping_add(1).max(1); // O7
+        if !broken(Step::TrailBeginClears) {
+            trail.waits_for.store(0, Relaxed);
+        }
+        if outside.run == 0 || !broken(Step::TrailInnerNumber) {
+            let order = if broken(Step::TrailBeginRelease) { Relaxed } else { Release };
+            trail.run.store(run, order); // O1, O6
+        }
+        trail.begun.store(run, Release); // O8
+        (run, outside)
+    }
+
+    /// Ends the innermost run.
+    #[inline]
+    pub fn end(self, outside: Outside) {
+        let trail = self.trail;
+        trail.run.store(outside.run, Release); // O9
+        let order = if broken(Step::TrailEndRelease) { Relaxed } else { Release };
+        trail.waits_for.store(outside.wait.0, order); // O2
+    }
+
+    /// Returns the current wait of the worker.
+    #[inline]
+    pub fn wait(self) -> Wait {
+        Wait(self.trail.waits_for.load(Relaxed)) // O7
+    }
+
+    /// Notes that the worker waits for the job that `runner` runs.
+    pub fn wait_for(self, runner: Runner) {
+        let order = if broken(Step::TrailWaitRelease) { Relaxed } else { Release };
+        self.trail.waits_for.store(runner.to_bits(), order); // O3
+    }
+
+    /// Ends a wait; `outer` is what [`wait`](Self::wait) returned before it.
+    pub fn end_wait(self, outer: Wait) {
+        let order = if broken(Step::TrailEndWaitRelease) { Relaxed } else { Release };
+        self.trail.waits_for.store(outer.0, order); // O3
     }
 }

@@ -1,6 +1,6 @@
 //! A worker whose runs begin and end, against a follower with an old trail.
 
-use super::Trail;
+use super::{Trail, TrailOwner};
 use crate::deque::{Deque, Linked, Steal};
 use crate::latch::Runner;
 use crate::prim::{Step, canary, check, thread};
@@ -27,7 +27,7 @@ struct Rig {
     deque: Deque<Item>,
 }
 
-/// Addresses stand for items; nothing is read there.
+/// Addresses stand for items; their memory is not read.
 fn item(number: usize) -> NonNull<Item> {
     NonNull::dangling().map_addr(|address: core::num::NonZero<usize>| {
         address.checked_add(number).expect("a small number")
@@ -39,9 +39,15 @@ impl Rig {
         Arc::new(Rig { trail: Trail::new(), deque: Deque::new() })
     }
 
+    /// Owner: the worker's end of the trail.
+    fn owner(&self) -> TrailOwner<'_> {
+        // SAFETY: only the model's first thread calls the owner's methods.
+        unsafe { self.trail.owner() }
+    }
+
     /// Owner: pushes an item.
     fn push(&self, number: usize) {
-        // SAFETY: only the model's first thread calls the owner's methods.
+        // SAFETY: as above.
         let _ = unsafe { self.deque.owner() }.push(item(number), |_| ());
     }
 
@@ -56,7 +62,7 @@ impl Rig {
         taken(self.deque.steal_if(|| self.trail.is_still(run)))
     }
 
-    /// The same by a follower that judges before it knows the item.
+    /// As `follow`, but the follower checks the run before it knows the item.
     fn follow_early(&self, run: u32) -> Option<NonNull<Item>> {
         if self.trail.is_still(run) { taken(self.deque.steal()) } else { None }
     }
@@ -77,37 +83,37 @@ const LATER: usize = 2;
 /// The worker ends the run that is followed and begins another one.
 fn follow_beside_the_next_run(follow: Follow) {
     let rig = Rig::new();
-    let (run, outside) = rig.trail.begin();
+    let (run, outside) = rig.owner().begin();
     let follower = thread::spawn({
         let rig = rig.clone();
         move || [follow(&rig, run), follow(&rig, run)]
     });
     rig.push(OURS);
     rig.pop();
-    rig.trail.end(outside);
-    let (_, outside) = rig.trail.begin();
+    rig.owner().end(outside);
+    let (_, outside) = rig.owner().begin();
     rig.push(LATER);
-    rig.trail.end(outside);
+    rig.owner().end(outside);
     let taken = follower.join().unwrap();
-    assert!(!taken.contains(&Some(item(LATER))), "a stranger's job was taken");
+    assert!(!taken.contains(&Some(item(LATER))), "an unrelated job was taken");
 }
 
-/// The worker runs a stranger's job inside of the run that is followed.
+/// The worker runs an unrelated job inside the run that is followed.
 fn follow_beside_a_run_inside(follow: Follow) {
     let rig = Rig::new();
-    let (run, outside) = rig.trail.begin();
+    let (run, outside) = rig.owner().begin();
     let follower = thread::spawn({
         let rig = rig.clone();
         move || [follow(&rig, run), follow(&rig, run)]
     });
-    let (_, inside) = rig.trail.begin();
+    let (_, inside) = rig.owner().begin();
     rig.push(LATER);
     rig.pop();
-    rig.trail.end(inside);
+    rig.owner().end(inside);
     rig.push(OURS);
-    rig.trail.end(outside);
+    rig.owner().end(outside);
     let taken = follower.join().unwrap();
-    assert!(!taken.contains(&Some(item(LATER))), "a stranger's job was taken");
+    assert!(!taken.contains(&Some(item(LATER))), "an unrelated job was taken");
 }
 
 #[test]
@@ -134,11 +140,11 @@ fn runner(run: u32) -> Runner {
     Runner { index: 0, run }
 }
 
-/// Outside of its runs, 1 and 2, the worker waits for 9. In the first it waits for 1, in the second
-/// for 2, and there for 3 meanwhile.
+/// The worker has two runs, 1 and 2. Outside them it waits for 9. In the first run it waits for
+/// 1, in the second for 2 and then for 3.
 fn follow_waits(followed: u32) {
     let rig = Rig::new();
-    rig.trail.wait_for(runner(9));
+    rig.owner().wait_for(runner(9));
     let follower = thread::spawn({
         let rig = rig.clone();
         move || {
@@ -148,25 +154,25 @@ fn follow_waits(followed: u32) {
             }
         }
     });
-    let (_, outside) = rig.trail.begin();
-    rig.trail.wait_for(runner(1));
-    rig.trail.end(outside);
-    let (_, outside) = rig.trail.begin();
-    let none = rig.trail.wait();
-    rig.trail.wait_for(runner(2));
-    let outer = rig.trail.wait();
-    rig.trail.wait_for(runner(3));
-    rig.trail.end_wait(outer);
-    rig.trail.end_wait(none);
-    rig.trail.end(outside);
+    let (_, outside) = rig.owner().begin();
+    rig.owner().wait_for(runner(1));
+    rig.owner().end(outside);
+    let (_, outside) = rig.owner().begin();
+    let none = rig.owner().wait();
+    rig.owner().wait_for(runner(2));
+    let outer = rig.owner().wait();
+    rig.owner().wait_for(runner(3));
+    rig.owner().end_wait(outer);
+    rig.owner().end_wait(none);
+    rig.owner().end(outside);
     follower.join().unwrap();
 }
 
-/// The worker waits for 1 in the run that is followed, and there for 2 in a run inside.
+/// The worker waits for 1 in the run that is followed, and for 2 in an inner run.
 fn follow_beside_a_wait_inside() {
     let rig = Rig::new();
-    let (run, outside) = rig.trail.begin();
-    rig.trail.wait_for(runner(1));
+    let (run, outside) = rig.owner().begin();
+    rig.owner().wait_for(runner(1));
     let follower = thread::spawn({
         let rig = rig.clone();
         move || {
@@ -175,12 +181,12 @@ fn follow_beside_a_wait_inside() {
             }
         }
     });
-    let (_, inside) = rig.trail.begin();
-    let none = rig.trail.wait();
-    rig.trail.wait_for(runner(2));
-    rig.trail.end_wait(none);
-    rig.trail.end(inside);
-    rig.trail.end(outside);
+    let (_, inside) = rig.owner().begin();
+    let none = rig.owner().wait();
+    rig.owner().wait_for(runner(2));
+    rig.owner().end_wait(none);
+    rig.owner().end(inside);
+    rig.owner().end(outside);
     follower.join().unwrap();
 }
 
@@ -193,13 +199,13 @@ fn follow_second() {
 }
 
 #[test]
-fn trail_2_a_follower_sees_what_the_run_waits_for() {
+fn trail_2_a_follower_sees_the_wait_of_the_run() {
     check(1_700, Some(3), follow_first);
     check(600, Some(3), follow_second);
 }
 
 #[test]
-fn trail_2_nor_what_a_run_inside_waits_for() {
+fn trail_2_a_follower_does_not_see_the_wait_of_an_inner_run() {
     check(800, Some(3), follow_beside_a_wait_inside);
 }
 

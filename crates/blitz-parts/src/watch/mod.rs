@@ -1,5 +1,5 @@
-//! Turns the watch thread on while a stuck worker could leave work behind. If something is in use,
-//! the watch looks at it, or has been notified.
+//! Turns the watch thread on while a stuck worker could leave work behind. If a LIFO slot or the
+//! driver is in use, the watch checks it, or has been notified.
 //!
 //! # Who calls it
 //! A worker that has put a task where only it looks, or has left the driver: [`Watch::need`] or
@@ -28,8 +28,8 @@
 //! ```
 //!
 //! # Invariants
-//! - **WATCH-1** If something is in use when [`Watch::need`] has returned, and its duty is done,
-//!   then the watch looks at it: it is on, or it is on its way and sees it in its last look.
+//! - **WATCH-1** If something is in use when [`Watch::need`] has returned and its duty is done, the
+//!   watch checks it: the watch is on, or it is going to rest and sees it in its last look.
 //! - **WATCH-2** Exactly one of the needs that find the watch off has the duty to wake it.
 //! - **WATCH-3** After `stop` the watch ends as soon as it is awake, and no need wakes it.
 //! - **WATCH-4** A watch that could not be started is off. One in [`WATCH_MISSED`] of the later
@@ -42,14 +42,14 @@
 //! | O1 | fence between the use and the load of `on`; the caller's own in `need_after_fence` | light, else SeqCst | O2 | WATCH-1: worker and watch cannot both miss each other |
 //! | O2 | fence between the store of `on` and the last look | heavy, else SeqCst | O1 | the same |
 //! | O3 | `on` exchange | Relaxed | itself | WATCH-2: exchanges of one word have one order |
-//! | O4 | `on` stores, loads | Relaxed | – | it carries no data: a watch that is turned on sees what the worker did before, at the latest behind O2 |
+//! | O4 | `on` stores, loads | Relaxed | – | it carries no data: a watch that is turned on sees what the worker did before, at the latest after O2 |
 //! | O5 | `stopping` store, loads | Relaxed | – | WATCH-3: the unpark that follows carries it to a watch that parks |
-//! | O6 | `missed` | Relaxed | – | it only sets the pace: one attempt more or less does not matter |
+//! | O6 | `missed` | Relaxed | – | it only limits attempts: one more or less does not matter |
 //! | O7 | `asymmetric` store, load | Relaxed | – | WATCH-5 covers a worker that reads it late |
 //!
 //! # What this does not do
 //! It parks and starts no thread: results name the duty. The caller decides how often the watch
-//! looks, and what it does then.
+//! checks, and what it does then.
 //!
 //! # Lineage
 //! The store-fence-load pair of `sleep`, with the asymmetric fence of `barrier`, since the frequent
@@ -64,7 +64,7 @@ use crate::barrier;
 use crate::prim::{AtomicBool, AtomicU32, Relaxed, SeqCst, Step, Turns, broken, fence};
 use crate::tuning::WATCH_MISSED;
 
-/// Whether the watch of one pool looks.
+/// The state of one pool's watch.
 #[derive(Debug)]
 pub struct Watch {
     on: AtomicBool,
@@ -77,7 +77,7 @@ pub struct Watch {
 }
 
 /// What a worker that needs the watch has to do.
-#[must_use = "a watch that parks is not on its way"]
+#[must_use = "a parked watch has to be woken"]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Need {
     /// Nothing.
@@ -99,8 +99,8 @@ pub enum Next {
 }
 
 impl Watch {
-    /// A watch that is off. `needed`: there is a worker to take over from a stuck one.
-    /// `asymmetric`: workers rely on the asymmetric fence.
+    /// A watch that is off. `needed`: there is another worker or a spare that could take over from
+    /// a stuck one. `asymmetric`: workers rely on the asymmetric fence.
     ///
     /// ```
     /// use blitz_parts::watch::{Need, Next, Watch};
@@ -134,7 +134,7 @@ impl Watch {
         self.need_after_fence()
     }
 
-    /// As [`need`](Self::need), for a caller that has passed a fence since: SeqCst.
+    /// As [`need`](Self::need), for a caller that has passed a SeqCst fence since.
     #[inline]
     pub fn need_after_fence(&self) -> Need {
         self.turns.take();
@@ -190,7 +190,7 @@ impl Watch {
         }
     }
 
-    /// Turns off the watch, which has found nothing in use for a while, unless `in_use` finds
+    /// Turns off the watch after it has found nothing in use for a while, unless `in_use` finds
     /// something now. Returns whether it is off.
     pub fn rest(&self, in_use: impl FnOnce() -> bool) -> bool {
         self.turns.take();
@@ -218,7 +218,7 @@ impl Watch {
         self.stopping.load(Relaxed) // O5
     }
 
-    /// Whether the watch looks, or the pool needs none.
+    /// Whether the watch is on, or the pool needs none.
     pub fn is_on(&self) -> bool {
         self.turns.take();
         self.on.load(Relaxed) // O4

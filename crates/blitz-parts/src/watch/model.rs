@@ -5,13 +5,13 @@ use crate::park::parker::Parker;
 use crate::prim::{AtomicBool, AtomicUsize, Relaxed, Step, canary, check, thread};
 use std::sync::Arc;
 
-/// A watch, the slots that it looks after, and where threads park.
+/// A watch, the slots that it checks, and where threads park.
 struct Rig {
     watch: Watch,
     slots: [AtomicBool; 2],
     /// Where the watch parks.
     parker: Parker,
-    /// Where the workers park that are stuck until their slots are empty.
+    /// Where stuck workers park until their slots are empty.
     stuck: [Parker; 2],
     wakes: AtomicUsize,
 }
@@ -115,7 +115,7 @@ fn two_are_stuck() {
 }
 
 #[test]
-fn watch_1_what_a_stuck_worker_left_is_looked_at() {
+fn watch_1_the_slot_of_a_stuck_worker_is_checked() {
     check(3_000, Some(3), stuck_symmetric);
     check(3_000, Some(3), stuck_asymmetric);
     check(2_000, Some(2), stuck_again);

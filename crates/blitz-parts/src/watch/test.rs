@@ -4,7 +4,7 @@ use super::{Need, Next, Watch};
 use crate::tuning::WATCH_MISSED;
 
 #[test]
-fn watch_1_what_is_in_use_keeps_it_on() {
+fn watch_1_slots_in_use_keep_it_on() {
     for asymmetric in [false, crate::barrier::available()] {
         let watch = Watch::new(true, asymmetric);
         assert_eq!(watch.need(), Need::Wake);

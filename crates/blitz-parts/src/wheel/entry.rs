@@ -1,4 +1,4 @@
-//! One timer. It lies in the future that sleeps, and the wheel points to it.
+//! One timer. It lies in the sleeping future, and the wheel points to it.
 
 use super::Wheel;
 use super::levels::Node;
@@ -15,7 +15,7 @@ const WAITING: u32 = 1;
 const FIRED: u32 = 2;
 const CLOSED: u32 = 3;
 
-/// What an entry does.
+/// The state of an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Waiting {
     /// It is in no wheel.
@@ -31,7 +31,7 @@ pub enum Waiting {
 /// A timer, in a wheel or not. Dropping it takes it out of its wheel.
 pub struct Entry {
     state: AtomicU32,
-    /// The wheel that it is in, or was in last. The owner's only.
+    /// The wheel that it is in, or was in last. Used by the owner only.
     wheel: Cell<Option<&'static Wheel>>,
     node: UnsafeCell<Node>,
     witness: Witness,
@@ -42,7 +42,7 @@ pub struct Entry {
 // SAFETY: the wheel, the node and the waker in it may go to any thread; the state says which thread
 // may touch them (WHEEL-4, WHEEL-6).
 unsafe impl Send for Entry {}
-// SAFETY: what takes `&self` only reads the state.
+// SAFETY: methods with `&self` only read the state.
 unsafe impl Sync for Entry {}
 
 impl Entry {
@@ -76,8 +76,8 @@ impl Entry {
         if state == Waiting::Yes {
             let entry = self.as_ref().get_ref();
             let mut newer = None;
-            // Most often it is the same one. A waker is foreign code, so it is cloned without the
-            // lock.
+            // Most often the waker is the same. Cloning a waker runs foreign code, so it happens
+            // without the lock.
             let same = entry
                 .while_waiting(|node| node.waker.as_ref().is_some_and(|old| old.will_wake(waker)));
             if same == Some(false) {
@@ -90,7 +90,7 @@ impl Entry {
         state
     }
 
-    /// Takes the entry out of its wheel, if it is in one. It is idle then.
+    /// Takes the entry out of its wheel, if it is in one. Afterwards the entry is idle.
     #[inline]
     pub fn cancel(self: Pin<&mut Self>) {
         self.as_ref().get_ref().leave();
@@ -123,7 +123,7 @@ impl Entry {
     #[inline]
     pub(super) fn begin(&self, wheel: &'static Wheel, waker: Waker) -> NonNull<Entry> {
         self.wheel.set(Some(wheel));
-        // SAFETY: the entry is idle, so the node is the owner's alone.
+        // SAFETY: the entry is idle, so only the owner uses the node.
         unsafe { self.node() }.waker = Some(waker);
         self.state.store(WAITING, Relaxed); // O4
         NonNull::from(self)
@@ -146,7 +146,7 @@ impl Entry {
         }
         let wheel = self.wheel.get()?;
         let mut timers = wheel.lock();
-        // The driver may have been here just before.
+        // The driver may have fired it just before.
         let waits = self.state.load(Relaxed) == WAITING || broken(Step::WheelLookAgain); // O4
         waits.then(|| f(wheel, &mut timers))
     }
@@ -168,8 +168,9 @@ impl Entry {
     /// The node.
     ///
     /// # Safety
-    /// 1. The caller may touch it, as the entry's state says, and has no other reference to it.
-    #[expect(clippy::mut_from_ref, reason = "the state says whose it is")]
+    /// 1. The entry's state allows the caller to use the node, and the caller has no other
+    ///    reference to it.
+    #[expect(clippy::mut_from_ref, reason = "the state says which thread may use it")]
     #[inline]
     pub(super) unsafe fn node(&self) -> &mut Node {
         self.witness.write();
@@ -183,7 +184,7 @@ impl Entry {
     /// 1. The entry waited until now, and the lock is held. Afterwards the entry may be gone.
     pub(super) unsafe fn finish(entry: NonNull<Entry>, closed: bool) {
         let order = if broken(Step::WheelFireRelease) { Relaxed } else { Release };
-        // SAFETY: obligation 1: its owner takes it out under the lock before it drops it.
+        // SAFETY: obligation 1: the owner takes the entry out under the lock before it drops it.
         let state = unsafe { &(*entry.as_ptr()).state };
         state.store(if closed { CLOSED } else { FIRED }, order); // O2
     }

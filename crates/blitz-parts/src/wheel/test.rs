@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Mutex};
 use std::task::{Wake, Waker};
 
-/// Remembers the last tick of which it was notified.
+/// Remembers the last tick that it was notified of.
 #[derive(Default)]
 struct Told(AtomicU64, AtomicUsize);
 
@@ -31,11 +31,11 @@ impl Wake for Named {
     }
 }
 
-/// Timers by number, and beside them what is to be expected of them.
+/// Timers by number, and their expected behaviour.
 struct Twins {
     wheel: &'static Wheel,
     entries: Vec<Pin<Box<Entry>>>,
-    /// By tick, and by when they came.
+    /// By tick, and then by the order of insertion.
     expected: BTreeMap<(u64, usize), usize>,
     keys: Vec<Option<(u64, usize)>>,
     woken: Arc<Mutex<Vec<usize>>>,
@@ -59,8 +59,8 @@ impl Twins {
     fn expect(&mut self, timer: usize, tick: u64) {
         self.forget(timer);
         self.came += 1;
-        // What is overdue is due at once, behind what was due before. A wheel whose driver is not
-        // done is not at `now`.
+        // Overdue timers are due at once, after those that were due before. A wheel whose driver is
+        // not done is not at `now`.
         let key = (tick.max(self.wheel.lock().levels.elapsed), self.came);
         self.expected.insert(key, timer);
         self.keys[timer] = Some(key);
@@ -107,8 +107,8 @@ impl Twins {
         self.check_rest();
     }
 
-    /// One turn of a driver that is not done afterwards, perhaps: what it fires are the first of
-    /// those that are due.
+    /// One turn of a driver, which may not be done afterwards: it fires the first of the due
+    /// timers.
     fn step(&mut self, now: u64, max: usize) {
         self.now = self.now.max(now);
         let mut wakers = VecDeque::new();
@@ -212,7 +212,7 @@ fn run(start: u64, ops: Vec<Op>) {
             Op::Reset(timer, distance) => twins.reset(timer, at(distance)),
             Op::Cancel(timer) => twins.cancel(timer),
             Op::Advance(distance, max) => {
-                // Never to the last tick, which means never.
+                // Never to the last tick, which stands for "never".
                 let now = at(distance).min(NEVER - 1);
                 twins.advance(now, max);
             }
@@ -234,7 +234,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(1_000))]
 
     #[test]
-    fn wheel_2_it_does_what_a_sorted_map_does(
+    fn wheel_2_it_behaves_like_a_sorted_map(
         start in distance(),
         ops in prop::collection::vec(op(), 1..80),
     ) {
@@ -268,7 +268,7 @@ fn wheel_1_nothing_is_early_and_nothing_is_left_on_any_level() {
 }
 
 #[test]
-fn wheel_3_those_of_one_tick_keep_their_order_through_the_levels() {
+fn wheel_3_timers_of_one_tick_keep_their_order_through_the_levels() {
     let mut twins = Twins::new(9, 0);
     for timer in 0..9 {
         twins.insert(timer, 5_000);
@@ -324,7 +324,7 @@ fn wheel_12_no_turn_touches_more_than_its_share_of_a_million_timers() {
     let (mut turns, mut inserted) = (0, 0);
     while wheel.expire(TICK, TIMERS_AT_ONCE, &mut fired) {
         turns += 1;
-        // Threads that insert come between two turns.
+        // Threads that insert get the lock between two turns.
         if let Some(other) = others.next() {
             wheel.insert(other, TICK, TICK, Waker::noop().clone()).unwrap();
             inserted += 1;
@@ -352,7 +352,7 @@ fn wheel_12_the_search_for_the_next_tick_goes_on_beside_others() {
     while next().is_none() {
         turns += 1;
         match turns {
-            // The one that the search is at leaves.
+            // The entry that the search points to leaves.
             1 => twins.entries[1 + MAX].as_mut().cancel(),
             2 => assert!(twins.entries[2].as_mut().reset(100_900)),
             3 => twins.entries[1].as_mut().cancel(),
@@ -360,8 +360,8 @@ fn wheel_12_the_search_for_the_next_tick_goes_on_beside_others() {
         }
     }
     assert!(turns >= 998 / MAX, "{turns} turns for 998 entries");
-    // What it has seen and what left behind it cannot be told apart: not later than the first, and
-    // not before all.
+    // The search cannot know which seen entries have left since: its result is not later than the
+    // first entry, and not before all.
     let first = twins.wheel.lock().levels.first().unwrap();
     assert!((100_001..=100_003).contains(&first));
     assert_eq!(twins.wheel.next(), 100_003, "the next search is exact");
@@ -393,7 +393,7 @@ fn wheel_12_a_wheel_is_closed_in_turns() {
     let mut woken = VecDeque::new();
     assert!(wheel.lock().levels.close(8, &mut woken));
     assert_eq!(woken.len(), 8);
-    // Those that still wait may leave, or be moved.
+    // Waiting timers may leave, or be moved.
     let mut waiting = pinned(&mut crowd).filter(|entry| entry.state() == Waiting::Yes);
     waiting.next().unwrap().cancel();
     assert!(waiting.next().unwrap().reset(7));
@@ -404,7 +404,7 @@ fn wheel_12_a_wheel_is_closed_in_turns() {
 }
 
 /// A million timers of one tick. Half of them leave, then half of the rest, and so on, while the
-/// driver is at them.
+/// driver works on them.
 #[test]
 fn wheel_10_half_after_half_leaves_a_slot_that_is_being_cleared() {
     const TICK: u64 = 64 * 64 + 77;
@@ -442,7 +442,7 @@ fn wheel_1_the_last_ticks_have_a_place_and_never_comes_last() {
         twins.advance(now, 1);
     }
     assert_eq!(twins.entries[1].state(), Waiting::Yes, "never is not before the end of time");
-    // Overdue by all of time.
+    // As overdue as possible.
     twins.insert(0, 0);
     twins.advance(NEVER - 1, 1);
     twins.close();
@@ -469,7 +469,7 @@ fn wheel_7_the_newest_waker_is_called_and_none_after_a_cancellation() {
 }
 
 #[test]
-fn wheel_8_the_ring_is_told_of_each_earlier_tick_and_of_no_other() {
+fn wheel_8_on_earlier_is_called_for_each_earlier_tick_and_no_other() {
     let told = Arc::new(Told::default());
     let wheel = Wheel::open(0, told.clone());
     let mut entries: Vec<_> = (0..4).map(|_| Box::pin(Entry::new())).collect();
@@ -500,8 +500,7 @@ fn wheel_9_a_closed_wheel_refuses_and_its_entries_may_outlive_it() {
     alone.give_back();
 }
 
-/// Owners insert, reset, poll and drop while another thread drives: each timer that was waited for
-/// is fired.
+/// Owners insert, reset, poll and drop while another thread drives: each awaited timer is fired.
 #[test]
 fn wheel_2_no_timer_is_lost_beside_a_driver() {
     const ROUNDS: u64 = 20_000;

@@ -1,4 +1,4 @@
-//! Why a pool does nothing: scripted programs, and what has to be said about each.
+//! `explain`: scripted programs, and the expected explanation of each.
 
 use super::common::{pool, runtime, tcp_pair, wait_for, watched};
 use blitz::{Explanation, JoinHandle, Pool, TaskState, WaitKind, task, time};
@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex};
 use std::task::{Poll, Waker};
 use std::time::Duration;
 
-/// The explanation, once it says what `is_right` wants.
+/// Returns the explanation once `is_right` accepts it.
 fn explained(pool: &Pool, is_right: impl Fn(&Explanation) -> bool) -> Explanation {
     loop {
         let explanation = pool.explain();
@@ -19,13 +19,13 @@ fn explained(pool: &Pool, is_right: impl Fn(&Explanation) -> bool) -> Explanatio
     }
 }
 
-/// Returns once these tasks wait. `explain` itself must not decide when they do.
+/// Returns once these tasks wait. Does not use `explain`, which is under test.
 fn wait_for_waits(pool: &Pool, ids: &[task::Id]) {
     let waits = |id| pool.tasks().get(id).is_some_and(|task| task.state() == TaskState::Waiting);
     wait_for(|| ids.iter().all(|&id| waits(id)));
 }
 
-/// The wait of this kind of the task, once it has one.
+/// Returns the task's wait of this kind, once it has one.
 fn wait_of(pool: &Pool, id: task::Id, kind: WaitKind) -> blitz::WaitEdge {
     let find = |explanation: &Explanation| {
         explanation.get(id)?.waits().iter().find(|edge| edge.kind() == kind).cloned()
@@ -36,12 +36,12 @@ fn wait_of(pool: &Pool, id: task::Id, kind: WaitKind) -> blitz::WaitEdge {
 /// A place where a task finds the handle that it has to await.
 type Place = Arc<Mutex<Option<JoinHandle<()>>>>;
 
-async fn await_what_is_in(place: Place) {
+async fn await_handle_in(place: Place) {
     let handle = place.lock().unwrap().take().unwrap();
     handle.await.unwrap();
 }
 
-/// Spawns as many tasks, each of which awaits the next, and the last one the first.
+/// Spawns `length` tasks. Each awaits the next one, and the last awaits the first.
 fn circle(pool: &Pool, length: usize) -> Vec<task::AbortHandle> {
     let places: Vec<Place> = (0..length).map(|_| Place::default()).collect();
     let gate = Arc::new(Mutex::new(()));
@@ -51,9 +51,9 @@ fn circle(pool: &Pool, length: usize) -> Vec<task::AbortHandle> {
         .map(|place| {
             let (place, gate) = (place.clone(), gate.clone());
             pool.spawn(async move {
-                // All handles are in their places by then.
+                // After this, all handles are in their places.
                 drop(gate.lock().unwrap());
-                await_what_is_in(place).await;
+                await_handle_in(place).await;
             })
         })
         .collect();
@@ -75,7 +75,14 @@ fn tasks_that_await_each_other_are_a_deadlock() {
             let ids: Vec<_> = aborts.iter().map(task::AbortHandle::id).collect();
             wait_for_waits(&pool, &ids);
             ids.iter().for_each(|&id| drop(wait_of(&pool, id, WaitKind::Join)));
-            assert!(pool.explain().cycles().is_empty(), "an abort could end them");
+            let explanation = pool.explain();
+            assert!(explanation.cycles().is_empty(), "an abort could end them: {explanation}");
+            let [cycle] = explanation.possible_cycles() else { panic!("{explanation}") };
+            assert_eq!(cycle.len(), length);
+            assert!(!explanation.has_findings(), "it is not certain");
+            let text = explanation.to_string();
+            assert!(text.starts_with(&format!("possible deadlock: {} ", cycle[0])), "{text}");
+            assert!(text.contains("could end it, such as abort handles"), "{text}");
             drop(aborts);
             let explanation = pool.explain();
             let [cycle] = explanation.cycles() else { panic!("{explanation}") };
@@ -88,6 +95,7 @@ fn tasks_that_await_each_other_are_a_deadlock() {
                 assert_eq!(edge.target(), Some(ids[(index + 1) % length]));
             }
             assert!(explanation.has_findings() && explanation.never_wake().is_empty());
+            assert!(explanation.possible_cycles().is_empty(), "it is certain: {explanation}");
             let text = explanation.to_string();
             let first = format!("deadlock: {} ", cycle[0]);
             let last = format!(" -> join {}", cycle[0]);
@@ -115,7 +123,7 @@ fn a_timeout_saves_tasks_from_a_deadlock() {
         });
         let id = first.id();
         *other.lock().unwrap() = Some(first);
-        let second = runtime.spawn(await_what_is_in(other));
+        let second = runtime.spawn(await_handle_in(other));
         let second_id = second.id();
         tell.send(second).unwrap();
         let explanation = explained(&runtime, |explanation| {
@@ -123,6 +131,7 @@ fn a_timeout_saves_tasks_from_a_deadlock() {
             waits(id) == 2 && waits(second_id) == 1
         });
         assert!(explanation.cycles().is_empty(), "{explanation}");
+        assert!(explanation.possible_cycles().is_empty(), "{explanation}");
         assert!(!explanation.has_findings(), "{explanation}");
         let kinds: Vec<_> =
             explanation.get(id).unwrap().waits().iter().map(|edge| edge.kind()).collect();
@@ -239,6 +248,46 @@ fn a_task_that_awaits_a_blocking_closure_is_shown_with_it() {
 }
 
 #[test]
+fn a_task_that_awaits_a_job_is_shown_with_it() {
+    watched("a_task_that_awaits_a_job_is_shown_with_it", |watch| {
+        let pool = watch.pool(Pool::builder().workers(2).spares(0).build().unwrap());
+        let (go, wait) = mpsc::channel::<()>();
+        let job = pool.spawn_cpu(move || wait.recv().unwrap());
+        let id = job.id();
+        let task = pool.spawn(async { job.await.unwrap() });
+        let edge = wait_of(&pool, task.id(), WaitKind::Job);
+        assert_eq!((edge.target(), edge.kind().name()), (Some(id), "job"));
+        wait_for(|| wait_of(&pool, task.id(), WaitKind::Job).detail().ends_with(", which runs"));
+        assert!(edge.detail().starts_with(&format!("job {id} ")), "{edge:?}");
+        assert!(edge.detail().contains("explain"), "the closure's type: {edge:?}");
+        let explanation = pool.explain();
+        assert_eq!(explanation.get(task.id()).unwrap().waits().len(), 1, "nothing is unknown");
+        assert!(!explanation.has_findings(), "{explanation}");
+        go.send(()).unwrap();
+        task.join().unwrap();
+        assert!(pool.explain().tasks().is_empty());
+    });
+}
+
+#[test]
+fn jobs_that_end_while_tasks_begin_to_await_them_are_forgotten() {
+    watched("jobs_that_end_while_tasks_begin_to_await_them_are_forgotten", |watch| {
+        let weak = {
+            let kept = Arc::new(());
+            let weak = Arc::downgrade(&kept);
+            let pool = watch.pool(pool(2));
+            for _ in 0..2_000 {
+                let kept = kept.clone();
+                let job = pool.spawn_cpu(move || kept);
+                pool.spawn(async { drop(job.await.unwrap()) }).join().unwrap();
+            }
+            weak
+        };
+        assert_eq!(weak.strong_count(), 0, "no list keeps a result");
+    });
+}
+
+#[test]
 fn a_worker_that_waits_for_another_is_shown() {
     watched("a_worker_that_waits_for_another_is_shown", |watch| {
         let pool = watch.pool(Pool::builder().workers(2).spares(0).build().unwrap());
@@ -252,12 +301,13 @@ fn a_worker_that_waits_for_another_is_shown() {
             };
             blitz::join(left, right).0.unwrap()
         });
-        let explanation =
-            explained(&pool, |explanation| explanation.to_string().contains("waits for what"));
+        let explanation = explained(&pool, |explanation| {
+            explanation.to_string().contains("waits for the work of")
+        });
         let json = explanation.to_json();
         go.send(()).unwrap();
         let runner = waits.join().unwrap();
-        let line = format!("worker {} waits for what worker {runner} runs", 1 - runner);
+        let line = format!("worker {} waits for the work of worker {runner}", 1 - runner);
         assert!(explanation.to_string().contains(&line), "{explanation}");
         assert!(json.contains(&format!("{{\"from\":\"worker {}\",\"kind\":\"latch\"", 1 - runner)));
     });
@@ -300,7 +350,7 @@ fn names_are_quoted_and_long_lists_are_cut() {
     });
 }
 
-/// What is said of tasks that go on must never be that they are stuck.
+/// Tasks that make progress must never be reported as stuck.
 #[test]
 fn tasks_that_go_on_are_never_called_stuck() {
     watched("tasks_that_go_on_are_never_called_stuck", |watch| {

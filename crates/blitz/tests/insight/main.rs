@@ -1,10 +1,11 @@
-//! What a pool says about its last while: timelines, metrics, and both as files for other programs.
+//! Timelines and metrics of a pool, and both as files for other programs.
 
 #[path = "../common/mod.rs"]
 mod common;
 mod explain;
 mod export;
 mod on;
+mod probes;
 mod scrape;
 mod stalls;
 mod tasks;

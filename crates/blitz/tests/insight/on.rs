@@ -45,12 +45,13 @@ fn a_stall_leaves_a_file_while_it_lasts() {
             let (dir, begun) = (dir.clone(), begun.clone());
             async move {
                 begun.store(true, SeqCst);
-                // It comes back once the file is there: a thread that is no worker writes it.
+                // The task returns once the file exists: a thread outside the pool writes it.
                 wait_for(|| !files(&dir).is_empty());
             }
         });
         wait_for(|| begun.load(SeqCst));
-        // Something has to wait, or the watch does not look; a relief worker takes no jobs.
+        // The watch checks workers only while work waits. This is a job, because a relief worker
+        // takes none.
         let waits = pool.spawn_cpu(|| ());
         stuck.join().unwrap();
         waits.join().unwrap();
@@ -69,7 +70,7 @@ fn a_slow_poll_and_a_late_one_leave_a_file_each() {
             .trace_on(TraceTrigger::SlowPoll(Duration::ZERO), &slow, 1)
             .trace_on(TraceTrigger::ScheduleDelay(Duration::ZERO), &late, 1);
         let pool = watch.pool(builder.build().unwrap());
-        // Of short polls some are measured only.
+        // Only some of the short polls are measured.
         wait_for(|| {
             pool.spawn(async {}).join().unwrap();
             !files(&slow).is_empty() && !files(&late).is_empty()
@@ -80,7 +81,7 @@ fn a_slow_poll_and_a_late_one_leave_a_file_each() {
 }
 
 #[test]
-fn what_does_not_happen_leaves_nothing() {
+fn without_an_event_no_file_is_written() {
     let dir = folder("nothing");
     let builder = Pool::builder().workers(2);
     let pool = builder.trace_on(TraceTrigger::SlowPoll(Duration::MAX), &dir, 1).build().unwrap();

@@ -1,4 +1,4 @@
-//! Metrics as Prometheus reads them.
+//! Metrics in the format of Prometheus.
 
 use super::common::{wait_for, watched};
 use blitz::Pool;
@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-/// What a page says: types by family, and values by name and labels.
+/// The contents of a page: types by family, and values by name and labels.
 #[derive(Default)]
 struct Page {
     types: HashMap<String, String>,
@@ -36,7 +36,7 @@ impl Page {
         page
     }
 
-    /// All values whose keys begin so.
+    /// All values whose keys begin with `begin`.
     fn all(&self, begin: &str) -> Vec<(&str, f64)> {
         let all = self.values.iter().filter(|(key, _)| key.starts_with(begin));
         all.map(|(key, value)| (key.as_str(), *value)).collect()
@@ -52,6 +52,29 @@ fn busy_pool() -> Pool {
     // A task may be joined before its end is counted.
     wait_for(|| pool.metrics().tasks.completed == 300);
     pool
+}
+
+#[test]
+fn threads_that_may_block_are_counted_by_what_they_do() {
+    watched("threads_that_may_block_are_counted_by_what_they_do", |watch| {
+        let pool = watch.pool(Pool::builder().workers(1).build().unwrap());
+        let count = |state: &str| {
+            let page = Page::parse(&pool.metrics().to_prometheus());
+            page.values[&format!("blitz_blocking_threads{{state=\"{state}\"}}")]
+        };
+        assert_eq!((count("busy"), count("idle")), (0.0, 0.0));
+        let (go, wait) = std::sync::mpsc::channel::<()>();
+        let (began, begun) = std::sync::mpsc::channel();
+        let blocks = pool.spawn_blocking(move || {
+            began.send(()).unwrap();
+            wait.recv().unwrap();
+        });
+        begun.recv().unwrap();
+        assert_eq!((count("busy"), count("idle")), (1.0, 0.0));
+        go.send(()).unwrap();
+        blocks.join().unwrap();
+        wait_for(|| (count("busy"), count("idle")) == (0.0, 1.0));
+    });
 }
 
 #[test]
@@ -94,7 +117,7 @@ fn open_metrics_names_counters_without_their_suffix() {
 }
 
 #[test]
-fn labels_are_escaped_and_workers_apart_if_asked_for() {
+fn labels_are_escaped_and_workers_are_separate_if_requested() {
     let metrics = busy_pool().metrics();
     let exposition = metrics.exposition().pool("a\"b\\c\nd} 1").per_worker(true);
     let page = Page::parse(&exposition.to_prometheus());

@@ -1,7 +1,7 @@
-//! Workers that do not come back: who, since when, and what they do.
+//! Reports of stuck workers: which worker, since when, and what it does.
 
-use super::common::{pool, wait_for, watched};
-use blitz::{Pool, StallKind, StallReport, task};
+use super::common::{Watch, pool, wait_for, watched};
+use blitz::{Pool, PoolBuilder, Scheduler, StallKind, StallReport, task};
 use std::io::{self, BufRead, BufReader, Read};
 use std::net::UdpSocket;
 use std::panic::Location;
@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex};
 use std::thread::{self, sleep};
 use std::time::Duration;
 
-/// The report of the only stuck worker, once it says what `is_right` wants.
+/// Returns the report of the only stuck worker once `is_right` accepts it.
 fn report(pool: &Pool, is_right: impl Fn(&StallReport) -> bool) -> StallReport {
     loop {
         let mut reports = pool.stalls();
@@ -24,7 +24,7 @@ fn report(pool: &Pool, is_right: impl Fn(&StallReport) -> bool) -> StallReport {
     }
 }
 
-/// Whether the worker is blocked, if the system says so, and in this call if it says that.
+/// Whether the worker is blocked in this system call, as far as the system reports it.
 fn is_blocked_in<'a>(call: &'a str) -> impl Fn(&StallReport) -> bool + 'a {
     move |report| match report.kind() {
         StallKind::Blocked => report.system_call().is_none_or(|found| found == call),
@@ -108,7 +108,7 @@ fn a_task_that_computes_is_not_blocked() {
 fn a_job_is_reported_without_a_task_and_one_that_forks_is_not_stuck() {
     watched("a_job_is_reported_without_a_task_and_one_that_forks_is_not_stuck", |watch| {
         let pool = watch.pool(pool(2));
-        // So that the worker has polled a task before.
+        // The worker has polled a task before.
         pool.spawn(async {}).join().unwrap();
         let (go, wait) = mpsc::channel();
         let stuck = pool.spawn_cpu(move || wait.recv().unwrap());
@@ -168,14 +168,14 @@ fn a_report_is_json_whatever_the_name() {
     });
 }
 
-/// Has the watch look for stuck workers until `done`: it does while there is work.
+/// Keeps the watch checking workers until `done`: it does so while there is work.
 fn with_work(pool: &Pool, done: impl Fn() -> bool) {
     while !done() {
         pool.spawn(task::yield_now()).join().unwrap();
     }
 }
 
-/// A pool of two workers whose handler is this.
+/// A pool of two workers with this stall handler.
 fn handled(handler: impl Fn(&StallReport) + Send + Sync + 'static) -> Pool {
     Pool::builder().workers(2).stall_handler(handler).build().unwrap()
 }
@@ -209,6 +209,108 @@ fn the_handler_is_called_once_per_stall_and_not_on_a_worker() {
         let text = metrics.to_prometheus();
         assert!(text.contains("\nblitz_stalls_total{kind=\"blocked\"} "), "{text}");
         assert!(text.contains("\nblitz_stalled_workers "), "{text}");
+    });
+}
+
+/// Spawns a task that blocks while there is nothing else to do, and returns once it is reported.
+fn stalls_alone(watch: &Watch, builder: PoolBuilder) {
+    let (tell, told) = mpsc::channel();
+    let tell = Mutex::new(tell);
+    let handler = move |report: &StallReport| {
+        let _ = tell.lock().unwrap().send(report.task());
+    };
+    let pool = watch.pool(builder.stall_handler(handler).build().unwrap());
+    for _ in 0..2 {
+        let (go, wait) = mpsc::channel();
+        let stuck = pool.spawn(blocks(wait));
+        assert_eq!(told.recv().unwrap(), Some(stuck.id()));
+        go.send(()).unwrap();
+        stuck.join().unwrap();
+    }
+    // A job, too.
+    let (go, wait) = mpsc::channel();
+    let stuck = pool.spawn_cpu(move || wait.recv().unwrap());
+    assert_eq!(told.recv().unwrap(), None);
+    go.send(()).unwrap();
+    stuck.join().unwrap();
+}
+
+#[test]
+fn the_handler_hears_of_a_stall_although_no_other_work_waits() {
+    watched("the_handler_hears_of_a_stall_although_no_other_work_waits", |watch| {
+        for scheduler in [Scheduler::Stealing, Scheduler::Signal] {
+            stalls_alone(watch, Pool::builder().workers(2).scheduler(scheduler));
+            stalls_alone(watch, Pool::builder().workers(2).spares(0).scheduler(scheduler));
+        }
+    });
+}
+
+#[test]
+fn the_handler_hears_of_the_only_worker_of_a_pool_without_spares() {
+    watched("the_handler_hears_of_the_only_worker_of_a_pool_without_spares", |watch| {
+        stalls_alone(watch, Pool::builder().workers(1).spares(0));
+    });
+}
+
+#[test]
+fn a_stall_after_a_wait_of_the_same_task_is_reported() {
+    watched("a_stall_after_a_wait_of_the_same_task_is_reported", |watch| {
+        let (tell, told) = mpsc::channel();
+        let tell = Mutex::new(tell);
+        let pool = watch.pool(handled(move |report| {
+            let _ = tell.lock().unwrap().send(report.task());
+        }));
+        let (ring, rung) = blitz::sync::oneshot::channel::<()>();
+        let (go, wait) = mpsc::channel();
+        let stuck = pool.spawn(async move {
+            rung.await.unwrap();
+            blocks(wait).await;
+        });
+        // All workers sleep, and so does the watch.
+        wait_for(|| pool.tasks().len() == 1 && !pool.dump().watch && pool.dump().all_sleep);
+        ring.send(()).unwrap();
+        assert_eq!(told.recv().unwrap(), Some(stuck.id()));
+        go.send(()).unwrap();
+        stuck.join().unwrap();
+    });
+}
+
+#[test]
+fn a_worker_that_says_that_it_blocks_is_not_stuck() {
+    watched("a_worker_that_says_that_it_blocks_is_not_stuck", |watch| {
+        let pool = watch.pool(pool(2));
+        let (go, wait) = mpsc::channel();
+        let (began, begun) = mpsc::channel();
+        let stuck_before = pool.spawn(async move {
+            blitz::block_in_place(|| {
+                began.send(()).unwrap();
+                wait.recv().unwrap();
+            });
+            // It blocks again, and does not say so.
+            began.send(()).unwrap();
+            wait.recv().unwrap();
+        });
+        begun.recv().unwrap();
+        let (other_go, other_wait) = mpsc::channel();
+        let other = pool.spawn(blocks(other_wait));
+        // The other one began later; when it is listed, the first one would be, too.
+        let reports = loop {
+            let reports = pool.stalls();
+            if reports.iter().any(|report| report.task() == Some(other.id())) {
+                break reports;
+            }
+            thread::yield_now();
+        };
+        assert_eq!(reports.len(), 1, "{reports:?}");
+        assert_eq!(pool.metrics().stalled_workers, 1);
+        go.send(()).unwrap();
+        begun.recv().unwrap();
+        other_go.send(()).unwrap();
+        other.join().unwrap();
+        let report = report(&pool, is_blocked_in("futex"));
+        assert_eq!(report.task(), Some(stuck_before.id()), "it is in the same poll");
+        go.send(()).unwrap();
+        stuck_before.join().unwrap();
     });
 }
 

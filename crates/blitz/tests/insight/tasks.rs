@@ -30,7 +30,7 @@ fn a_task_says_where_it_was_spawned_and_what_it_is() {
 }
 
 #[test]
-fn each_way_to_spawn_tells_its_caller() {
+fn each_way_to_spawn_records_its_caller() {
     let pool = pool(2);
     let handle = pool.handle();
     let mut set = blitz::JoinSet::new();
@@ -55,7 +55,7 @@ fn each_way_to_spawn_tells_its_caller() {
 }
 
 #[test]
-fn wakers_are_counted_and_states_are_told() {
+fn wakers_are_counted_and_states_are_listed() {
     static WAKERS: Mutex<Vec<Waker>> = Mutex::new(Vec::new());
     let pool = pool(1);
     let task = pool.spawn(poll_fn(|cx| {
@@ -70,7 +70,7 @@ fn wakers_are_counted_and_states_are_told() {
     let abort = task.abort_handle();
     assert_eq!(waiting(&pool, task.id()).wakers(), 3, "an abort handle is taken for one");
     drop(abort);
-    // The only worker is busy, so the task is runnable and stays it.
+    // The only worker is busy, so the task stays runnable.
     let (go, gone) = mpsc::channel::<()>();
     let (began, begun) = mpsc::channel();
     pool.spawn_detached(move || {

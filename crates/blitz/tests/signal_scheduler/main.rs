@@ -1,12 +1,11 @@
-//! The tests of tasks, timers, sockets and all that rests on them once more, on the signal
+//! Runs the tests of tasks, timers, sockets and everything above them again, on the signal
 //! scheduler.
 //!
-//! They are the same files that the other targets are made of: pools whose builders choose no
-//! scheduler take the one that the environment names, which is set before the first test begins.
-//! Left out are the files that
-//! - have no tasks: `install`, `join`, `scope`, `stress`, `traits`;
-//! - are about the process' one global pool, or its variables: `builder`, `callers`, `variables`;
-//! - change limits of the process, which its other tests share: `net_limits`, `process_limits`.
+//! It includes the files of the other test targets. Builders that choose no scheduler take it from
+//! an environment variable, which is set before the first test begins. These files are left out:
+//! - without tasks: `install`, `join`, `scope`, `stress`, `traits`;
+//! - for the global pool or environment variables: `builder`, `callers`, `variables`;
+//! - with limits of the whole process: `net_limits`, `process_limits`.
 #![cfg(target_os = "linux")]
 #![allow(clippy::duplicate_mod, reason = "each file brings its own `common`")]
 
@@ -133,13 +132,12 @@ use blitz::Scheduler;
 
 /// Called by the loader, before `main`.
 #[used]
-// SAFETY: the section is a list of functions of this kind, which may ignore what they are called
-// with.
+// SAFETY: the section is a list of functions of this type, which may ignore their arguments.
 #[unsafe(link_section = ".init_array")]
 static CHOOSE_SIGNALS: extern "C" fn() = choose_signals;
 
 extern "C" fn choose_signals() {
-    // SAFETY: there is one thread yet, and it keeps no pointer into the environment.
+    // SAFETY: there is only one thread at this point, and it keeps no pointer into the environment.
     unsafe { std::env::set_var(Scheduler::VARIABLE, "signal") };
 }
 
@@ -153,13 +151,13 @@ fn pools_have_the_scheduler_that_the_environment_names() {
 }
 
 #[blitz::test]
-async fn so_have_those_of_attributes() {
+async fn attributes_use_the_scheduler_that_the_environment_names() {
     assert_eq!(blitz::spawn(async { 7 }).await.unwrap(), 7);
     assert!(blitz::Handle::current().metrics().tasks.signal.is_some());
 }
 
 #[test]
-fn a_builder_that_chooses_is_obeyed() {
+fn a_builders_own_choice_of_scheduler_wins() {
     let builder = blitz::Runtime::builder().workers(1).scheduler(Scheduler::Stealing);
     assert_eq!(builder.build().unwrap().pool().scheduler(), Scheduler::Stealing);
 }

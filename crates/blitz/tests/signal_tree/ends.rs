@@ -43,7 +43,7 @@ fn tasks_that_are_signalled_wait_and_yield_end_with_their_runtime() {
 }
 
 #[test]
-fn signalled_tasks_that_nobody_polled_end_with_their_runtime() {
+fn signalled_tasks_that_were_never_polled_end_with_their_runtime() {
     watched("signalled and not polled", |watch| {
         for _ in 0..rounds(200) {
             let runtime = signal_runtime(watch, 1);
@@ -81,7 +81,7 @@ fn spawn_until(handle: &Handle, tally: &Tally, stop: &AtomicBool) {
 }
 
 #[test]
-fn what_foreign_threads_spawn_at_the_end_is_dropped_once() {
+fn tasks_that_foreign_threads_spawn_at_the_end_are_dropped_once() {
     watched("foreign threads spawn at the end", |watch| {
         for workers in WORKERS {
             for _ in 0..rounds(50) {

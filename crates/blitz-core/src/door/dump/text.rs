@@ -5,7 +5,7 @@
 use super::{Dump, SignalDump, TaskDump, WorkerDump};
 use std::fmt;
 
-/// Tasks that are written out; of others only the number.
+/// How many tasks are written out. The others are only counted.
 const TASKS_SHOWN: usize = 64;
 
 impl fmt::Display for Dump {
@@ -58,7 +58,7 @@ impl fmt::Display for WorkerDump {
             f,
             "worker {}{}: word {}, parked bit {}, {}, mail {}, tasks {}, ",
             self.index,
-            if self.in_service { "" } else { " (a spare that rests)" },
+            if self.in_service { "" } else { " (a resting spare)" },
             self.word,
             u8::from(self.parked),
             self.deque,

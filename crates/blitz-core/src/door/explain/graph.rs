@@ -1,14 +1,15 @@
-//! Which tasks await which, and which of them nothing can wake.
+//! The graph of tasks that await each other; finds the tasks that nothing can wake.
 
 #![forbid(unsafe_code)]
 
-/// Tasks by number. A task has one join handle, so that at most one task awaits it.
+/// Tasks by number. A task has one join handle, so at most one task awaits it.
 pub(super) struct Graph {
     /// For each task: the tasks that it awaits.
     awaits: Vec<Vec<usize>>,
-    /// For each task: the one that awaits it.
+    /// For each task: the task that awaits it.
     awaited_by: Vec<Option<usize>>,
-    /// For each task: it does not wait, or something else than a task of this graph can wake it.
+    /// For each task: true if it does not wait, or if something other than a task of this graph can
+    /// wake it.
     can_be_woken: Vec<bool>,
 }
 
@@ -21,18 +22,18 @@ impl Graph {
         }
     }
 
-    /// Task `waiter` awaits `task`.
+    /// Notes that `waiter` awaits `task`.
     pub(super) fn awaits(&mut self, waiter: usize, task: usize) {
         self.awaits[waiter].push(task);
         self.awaited_by[task] = Some(waiter);
     }
 
-    /// Something can wake `task` that is not the end of another.
+    /// Notes that something other than the end of a task can wake `task`.
     pub(super) fn can_be_woken(&mut self, task: usize) {
         self.can_be_woken[task] = true;
     }
 
-    /// Returns the tasks that nothing can wake: none of those that they await can end.
+    /// Returns the tasks that nothing can wake: no task that they await can end.
     pub(super) fn stuck(&self) -> Vec<usize> {
         let mut alive = self.can_be_woken.clone();
         let mut next: Vec<_> = (0..alive.len()).filter(|&task| alive[task]).collect();
@@ -48,8 +49,9 @@ impl Graph {
 
     /// Returns the circles among `stuck` tasks: each awaits the next, and the last the first.
     pub(super) fn cycles(&self, stuck: &[usize]) -> Vec<Vec<usize>> {
-        // The walk from each task to the one that awaits it has one way at most, so it meets every
-        // circle that it is in. `walk`: the number of the walk that has come by.
+        // At most one task awaits each task, so a walk from task to waiter has no branches and
+        // finds the circle that it is in. `walk` holds the number of the last walk through each
+        // task.
         let (mut cycles, mut walk) = (Vec::new(), vec![0_usize; self.awaits.len()]);
         for (number, &start) in (1..).zip(stuck) {
             let (mut at, mut path) = (Some(start), Vec::new());
@@ -60,7 +62,7 @@ impl Graph {
             }
             if let Some(first) = at.filter(|&task| walk[task] == number) {
                 let begin = path.iter().position(|&task| task == first).unwrap_or(0);
-                // The path leads from the awaited to the waiter.
+                // The path leads from the awaited task to its waiter.
                 let mut cycle = path.split_off(begin);
                 cycle.reverse();
                 cycles.push(cycle);
@@ -74,7 +76,8 @@ impl Graph {
 mod tests {
     use super::Graph;
 
-    /// A graph of `tasks` tasks in which each first awaits the second, and `alive` can be woken.
+    /// A graph of `tasks` tasks. In each edge the first task awaits the second. The tasks in
+    /// `alive` can be woken.
     fn graph(tasks: usize, edges: &[(usize, usize)], alive: &[usize]) -> Graph {
         let mut graph = Graph::new(tasks);
         edges.iter().for_each(|&(waiter, task)| graph.awaits(waiter, task));
@@ -115,14 +118,14 @@ mod tests {
     }
 
     #[test]
-    fn what_waits_for_the_lost_is_lost() {
+    fn tasks_that_wait_for_a_lost_task_are_lost() {
         // 2 awaits 1, which awaits 0, which nothing wakes; 3 awaits 4, which runs.
         let chain = graph(5, &[(2, 1), (1, 0), (3, 4)], &[4]);
         assert_eq!(found(&chain), (vec![0, 1, 2], vec![]));
     }
 
     #[test]
-    fn what_waits_for_a_cycle_is_behind_it() {
+    fn tasks_that_wait_for_a_cycle_are_behind_it() {
         // 0 awaits 1 and 2; 1 and 0 await each other; 3 awaits nothing and nothing wakes it.
         let (stuck, cycles) = found(&graph(4, &[(0, 1), (1, 0), (0, 2)], &[]));
         assert_eq!(stuck, [0, 1, 2, 3]);

@@ -2,6 +2,7 @@
 
 #![forbid(unsafe_code)]
 
+use super::stacks::{Probed, TaskFrame};
 use super::{Explanation, WaitEdge, WaitKind, WaitingTask};
 use crate::base::Id;
 use crate::door::dump::json::{inner, list, object, string};
@@ -12,31 +13,51 @@ const OLDEST: usize = 100;
 const EDGES: usize = 1_000;
 
 impl Explanation {
-    /// As one line of JSON: `verdict`, `cycles`, `never`, `behind`, `oldest`, `tasks`, `edges`.
+    /// As one line of JSON: `verdict`, `cycles`, `possible`, `never`, `behind`, `oldest`, `tasks`,
+    /// `edges`.
     ///
-    /// `cycles`, `never` and `behind` have ids, and `tasks` has the tasks of these ids. `oldest`
-    /// has the tasks that have waited longest, each with its `waits`. `edges` has up to 1,000 waits
-    /// of tasks and workers: `from`, `kind`, `target` if it is a task or a worker, and `detail`.
+    /// `cycles`, `possible`, `never` and `behind` have ids, and `tasks` has the tasks of these ids.
+    /// `oldest` has the tasks that have waited longest, each with its `waits`. `edges` has up to
+    /// 1,000 waits of tasks and workers: `from`, `kind`, `target` if it is a task or a worker, and
+    /// `detail`. After a [`probe`](crate::probe()), `probed` says how many tasks were `woken` and
+    /// `polled`, and `stacks` has the `id` and the `stacks` of each task that showed a stack.
     #[must_use]
     pub fn to_json(&self) -> String {
         format!("{{{}}}", self.json_fields())
     }
 
-    /// The fields of that object.
+    /// The fields of the object that `to_json` returns.
     pub(in crate::door) fn json_fields(&self) -> String {
         let ids = |ids: &[Id]| list(ids.iter().map(id));
-        let named = || self.cycles.iter().flatten().chain(&self.never).chain(&self.behind);
+        let circles = || self.cycles.iter().chain(&self.possible).flatten();
+        let named = || circles().chain(&self.never).chain(&self.behind);
         let named = named().take(EDGES).filter_map(|&id| self.get(id));
         let waiting = self.tasks.iter().filter(|task| task.info().idle().is_some());
-        inner([
+        let cycles = |cycles: &[Vec<Id>]| list(cycles.iter().map(|cycle| ids(cycle)));
+        let fields = [
             ("verdict", string(&self.verdict())),
-            ("cycles", list(self.cycles.iter().map(|cycle| ids(cycle)))),
+            ("cycles", cycles(&self.cycles)),
+            ("possible", cycles(&self.possible)),
             ("never", ids(&self.never)),
             ("behind", ids(&self.behind)),
             ("oldest", list(waiting.take(OLDEST).map(WaitingTask::to_json))),
             ("tasks", list(named.map(WaitingTask::to_json))),
             ("edges", list(self.edges().take(EDGES))),
-        ])
+        ];
+        inner(fields.into_iter().chain(self.probe_fields()))
+    }
+
+    fn probe_fields(&self) -> impl Iterator<Item = (&'static str, String)> {
+        let fields = |Probed { woken, polled }: Probed| {
+            let counts = [("woken", woken.to_string()), ("polled", polled.to_string())];
+            let shown = self.tasks.iter().filter(|task| !task.stacks.is_empty());
+            let shown = shown.map(|task| {
+                let stacks = task.stacks.iter().map(|stack| list(stack.frames().iter().map(frame)));
+                object([("id", id(&task.info().id())), ("stacks", list(stacks))])
+            });
+            [("probed", object(counts)), ("stacks", list(shown))]
+        };
+        self.probed.map(fields).into_iter().flatten()
     }
 
     fn edges(&self) -> impl Iterator<Item = String> {
@@ -57,12 +78,18 @@ impl Explanation {
     }
 }
 
+/// A function of a stack, with its place if that is known.
+fn frame(frame: &TaskFrame) -> String {
+    let place = frame.place().map(|place| ("at", string(place)));
+    object([("fn", string(frame.function()))].into_iter().chain(place))
+}
+
 fn id(id: &Id) -> String {
     string(&id.to_string())
 }
 
 impl WaitingTask {
-    /// As one line of JSON: what [`TaskInfo::to_json`](crate::TaskInfo::to_json) writes, with its
+    /// As one line of JSON: the fields of [`TaskInfo::to_json`](crate::TaskInfo::to_json), and
     /// `waits`.
     ///
     /// A wait has `kind`, `target` if it is a task or a closure, and `detail`.

@@ -5,6 +5,7 @@
 mod graph;
 mod json;
 mod length;
+mod stacks;
 mod text;
 
 use super::task_info::{TaskInfo, TaskList};
@@ -17,9 +18,12 @@ use blitz_parts::sleep::{Awaited, DriverWait};
 use blitz_parts::task::{Glance, Life, TaskRef};
 use graph::Graph;
 use length::length;
+use stacks::{PATIENCE, Probed};
+pub use stacks::{TaskFrame, TaskStack};
 use std::collections::{HashMap, HashSet};
 
-/// Who waits for whom in a pool, and which waits never end: see [`explain`](crate::explain()).
+/// Which task waits for what in a pool, and which waits never end: see
+/// [`explain`](crate::explain()).
 ///
 /// [`Display`](std::fmt::Display) writes it in words, [`to_json`](Explanation::to_json) for
 /// programs.
@@ -40,13 +44,16 @@ pub struct Explanation {
     tasks: Vec<WaitingTask>,
     unlisted: usize,
     cycles: Vec<Vec<Id>>,
+    possible: Vec<Vec<Id>>,
     never: Vec<Id>,
     behind: Vec<Id>,
     workers: Vec<WaitingWorker>,
     stalls: Vec<StallReport>,
+    /// The result of the probes, if there were any.
+    probed: Option<Probed>,
 }
 
-/// A task that waits, and what could wake it: a part of an [`Explanation`].
+/// A waiting task and the events that could wake it: a part of an [`Explanation`].
 ///
 /// ```
 /// let pool = blitz::Pool::builder().workers(1).build()?;
@@ -65,9 +72,10 @@ pub struct Explanation {
 pub struct WaitingTask {
     info: TaskInfo,
     waits: Vec<WaitEdge>,
+    stacks: Vec<TaskStack>,
 }
 
-/// One thing that could wake a task: a part of a [`WaitingTask`].
+/// One event that could wake a task: a part of a [`WaitingTask`].
 ///
 /// ```
 /// # let pool = blitz::Pool::builder().workers(1).build()?;
@@ -85,7 +93,7 @@ pub struct WaitEdge {
     detail: String,
 }
 
-/// What a task waits for.
+/// The kinds of events that a task waits for.
 ///
 /// ```
 /// assert_eq!(blitz::WaitKind::Join.name(), "join");
@@ -97,29 +105,31 @@ pub enum WaitKind {
     Join,
     /// A socket or another descriptor.
     Io,
-    /// A moment.
+    /// A timer.
     Timer,
     /// A closure of [`spawn_blocking`](crate::spawn_blocking).
     Blocking,
-    /// What another worker runs. Only workers wait like this.
+    /// A job of [`spawn_cpu`](crate::spawn_cpu).
+    Job,
+    /// Work that another worker runs. Only workers wait like this.
     Latch,
-    /// A waker that the pool did not find: in a lock, a channel, a combinator, or an
+    /// A waker whose holder the pool did not find: in a lock, a channel, a combinator, or an
     /// [`AbortHandle`](crate::AbortHandle).
     Unknown,
 }
 
-/// A worker that sleeps inside of what it runs, until another one has run something.
+/// A worker that sleeps inside a job or poll until another worker has run something.
 #[derive(Clone, Copy, Debug)]
 struct WaitingWorker {
     index: usize,
     waits_for: usize,
 }
 
-/// What is seen of a task at one moment.
+/// The observed state of a task at one moment.
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct Seen {
     glance: Glance,
-    /// Where the task is that awaits it.
+    /// The address of the task that awaits it.
     awaited_by: Option<usize>,
     /// When its last poll began.
     stamp: u32,
@@ -150,8 +160,13 @@ impl Explanation {
         for closure in team.blocking.awaited() {
             add(closure.task, WaitEdge::of_closure(&closure));
         }
+        for job in team.awaited_jobs.awaited() {
+            add(job.task, WaitEdge::of_job(&job));
+        }
         let seen: Vec<_> = tasks.iter().map(Seen::of).collect();
         let mut graph = Graph::new(tasks.len());
+        // Tasks that only a waker with an unknown holder can wake, if anything.
+        let mut unsure = Vec::new();
         for (index, task) in seen.iter().enumerate() {
             let waiter = task.awaited_by.and_then(|address| places.get(&address));
             if let Some(&waiter) = waiter {
@@ -163,19 +178,23 @@ impl Explanation {
             let Glance { life, wakers } = seen[index].glance;
             let unknown = wakers.saturating_sub(waits.len());
             let only_joins = waits.iter().all(|edge| edge.kind == WaitKind::Join);
-            if life != Life::Idle || unknown > 0 || !only_joins {
+            if life != Life::Idle || !only_joins {
                 graph.can_be_woken(index);
+            } else if unknown > 0 {
+                unsure.push(index);
             }
             if life == Life::Idle && unknown > 0 {
                 waits.push(WaitEdge::unknown(unknown));
             }
         }
-        // What has changed since is not stuck, and neither is what waits for it.
+        // A task that has changed since is not stuck, and neither are the tasks that wait for it.
         for (index, task) in tasks.iter().enumerate() {
             if Seen::of(task) != seen[index] {
                 graph.can_be_woken(index);
             }
         }
+        let possible = graph.cycles(&graph.stuck());
+        unsure.iter().for_each(|&index| graph.can_be_woken(index));
         let stuck = graph.stuck();
         let id = |&index: &usize| Id::of(&tasks[index]);
         let cycles = graph.cycles(&stuck);
@@ -185,32 +204,62 @@ impl Explanation {
             let list = if seen[index].glance.wakers == 0 { &mut never } else { &mut behind };
             list.push(id(&index));
         }
-        let cycles = cycles.iter().map(|cycle| cycle.iter().map(id).collect()).collect();
+        let ids = |cycle: &Vec<usize>| cycle.iter().map(id).collect();
+        let is_certain = |cycle: &&Vec<usize>| cycle.iter().any(|task| in_cycle.contains(task));
+        let possible = possible.iter().filter(|cycle| !is_certain(cycle)).map(ids).collect();
+        let cycles = cycles.iter().map(ids).collect();
         let list = TaskList::of_tasks(team, &tasks);
         let unlisted = list.unlisted();
         let mut by_id: HashMap<_, _> = tasks.iter().map(Id::of).zip(waits).collect();
         let tasks = list.into_iter().map(|info| {
             let waits = by_id.remove(&info.id()).unwrap_or_default();
-            WaitingTask { info, waits }
+            WaitingTask { info, waits, stacks: Vec::new() }
         });
         Explanation {
             tasks: tasks.collect(),
             unlisted,
             cycles,
+            possible,
             never,
             behind,
             workers: team.workers().filter_map(WaitingWorker::of).collect(),
             stalls: worker::stalls(team),
+            probed: None,
         }
     }
 
-    /// Returns the deadlocks: tasks of which each awaits the next, and the last awaits the first.
+    /// As `of`, with the stacks of waiting tasks. Workers poll these tasks to find the stacks.
+    pub(in crate::door) fn probed(team: &Team) -> Explanation {
+        // Look before the polls, because each poll begins a wait anew.
+        let mut explanation = Explanation::of(team);
+        let waiting = explanation.tasks.iter().filter(|task| task.info.idle().is_some());
+        let (probed, mut found) =
+            stacks::stacks(team, waiting.map(|task| task.info.id()), PATIENCE);
+        for task in &mut explanation.tasks {
+            task.stacks = found.remove(&task.info.id()).unwrap_or_default();
+        }
+        explanation.probed = Some(probed);
+        explanation
+    }
+
+    /// Returns the deadlocks. In each, every task awaits the next one, and the last awaits the
+    /// first.
     ///
     /// Nothing else could wake any of them. A task that also waits for something else, for example
-    /// for a timeout, is in no deadlock.
+    /// for a timeout, is not in a deadlock.
     #[must_use]
     pub fn cycles(&self) -> &[Vec<Id>] {
         &self.cycles
+    }
+
+    /// Returns possible deadlocks: circles like those of [`cycles`](Explanation::cycles) in which
+    /// some task has a waker that the pool did not find.
+    ///
+    /// If each of these wakers is an [`AbortHandle`](crate::AbortHandle) that the program only
+    /// keeps, it is a deadlock. If one is in a channel or a lock, the task may go on.
+    #[must_use]
+    pub fn possible_cycles(&self) -> &[Vec<Id>] {
+        &self.possible
     }
 
     /// Returns the tasks that wait and have no waker left: nothing can wake them any more. Only an
@@ -220,7 +269,7 @@ impl Explanation {
         &self.never
     }
 
-    /// Returns the tasks that wait for nothing but such a task or a deadlock.
+    /// Returns the tasks that only wait for a deadlock or for a task that never wakes.
     #[must_use]
     pub fn behind(&self) -> &[Id] {
         &self.behind
@@ -238,20 +287,19 @@ impl Explanation {
         self.tasks.iter().find(|task| task.info.id() == id)
     }
 
-    /// About how many tasks there are besides, which have not waited yet.
+    /// About how many further tasks have not waited yet.
     #[cfg(feature = "inspect")]
     pub(in crate::door) fn unlisted(&self) -> usize {
         self.unlisted
     }
 
-    /// Returns the workers that do not come back, as [`stalls`](crate::stalls()) does.
+    /// Returns the stuck workers, as [`stalls`](crate::stalls()) does.
     #[must_use]
     pub fn stalls(&self) -> &[StallReport] {
         &self.stalls
     }
 
-    /// Whether it has found a deadlock, a task that never wakes, or a worker that does not come
-    /// back.
+    /// Whether it has found a deadlock, a task that never wakes, or a stuck worker.
     #[must_use]
     pub fn has_findings(&self) -> bool {
         !(self.cycles.is_empty() && self.never.is_empty() && self.stalls.is_empty())
@@ -259,16 +307,25 @@ impl Explanation {
 }
 
 impl WaitingTask {
-    /// Returns which task it is, and what it does.
+    /// Returns the identity and state of the task.
     #[must_use]
     pub fn info(&self) -> &TaskInfo {
         &self.info
     }
 
-    /// Returns what could wake it, as far as the pool knows.
+    /// Returns the events that could wake the task, as far as the pool knows.
     #[must_use]
     pub fn waits(&self) -> &[WaitEdge] {
         &self.waits
+    }
+
+    /// Returns the places at which it waits, if it was [probed](crate::probe()).
+    ///
+    /// There is one for each waker that its future has kept in that poll, up to 16. If more than a
+    /// hundred tasks were probed, there are fewer: 2,000 stacks in all.
+    #[must_use]
+    pub fn stacks(&self) -> &[TaskStack] {
+        &self.stacks
     }
 }
 
@@ -292,6 +349,12 @@ impl WaitEdge {
         WaitEdge { kind: WaitKind::Blocking, target: Some(closure.id), detail }
     }
 
+    fn of_job(job: &AwaitedClosure) -> WaitEdge {
+        let state = if job.has_begun { "runs" } else { "waits for a worker" };
+        let detail = format!("job {} {}, which {state}", job.id, job.type_name);
+        WaitEdge { kind: WaitKind::Job, target: Some(job.id), detail }
+    }
+
     fn unknown(wakers: usize) -> WaitEdge {
         let detail = match wakers {
             1 => "unknown holder of its waker".to_owned(),
@@ -300,19 +363,20 @@ impl WaitEdge {
         WaitEdge { kind: WaitKind::Unknown, target: None, detail }
     }
 
-    /// Returns what kind of thing it is.
+    /// Returns the kind of the event.
     #[must_use]
     pub fn kind(&self) -> WaitKind {
         self.kind
     }
 
-    /// Returns the task or closure that is awaited, if it is one.
+    /// Returns the task, closure or job that is awaited, if it is one.
     #[must_use]
     pub fn target(&self) -> Option<Id> {
         self.target
     }
 
-    /// Returns what it is in words: `read fd 7 127.0.0.1:5432`, `timer in 93 s`, `join 0x102`.
+    /// Returns a description of the event: `read fd 7 127.0.0.1:5432`, `timer in 93 s`, `join
+    /// 0x102`.
     #[must_use]
     pub fn detail(&self) -> &str {
         &self.detail
@@ -320,7 +384,7 @@ impl WaitEdge {
 }
 
 impl WaitKind {
-    /// In one word.
+    /// Returns the kind in one word.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -328,6 +392,7 @@ impl WaitKind {
             WaitKind::Io => "io",
             WaitKind::Timer => "timer",
             WaitKind::Blocking => "blocking",
+            WaitKind::Job => "job",
             WaitKind::Latch => "latch",
             WaitKind::Unknown => "unknown",
         }

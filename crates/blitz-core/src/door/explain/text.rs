@@ -3,19 +3,21 @@
 #![forbid(unsafe_code)]
 
 use super::length::length;
-use super::{Explanation, WaitingTask};
+use super::stacks::{Probed, TaskStack};
+use super::{Explanation, WaitEdge, WaitKind, WaitingTask};
 use crate::base::Id;
 use std::fmt;
 
-/// Of each finding, how many are written; of others only the number.
+/// How many findings of each kind are written. The others are only counted.
 const SHOWN: usize = 20;
 
 impl Explanation {
-    /// Returns what is wrong, a line for each finding, or a line that says that nothing is.
+    /// Returns one line per finding, or one line that says that nothing is wrong.
     #[must_use]
     pub fn verdict(&self) -> String {
         let mut lines = Vec::new();
         section(&mut lines, self.cycles.iter().map(|cycle| self.deadlock(cycle)));
+        section(&mut lines, self.possible.iter().map(|cycle| self.possible_deadlock(cycle)));
         section(&mut lines, self.never.iter().map(|&id| format!("never wakes: {}", self.name(id))));
         section(&mut lines, self.behind.iter().map(|&id| self.waits_in_vain(id)));
         section(&mut lines, self.stalls.iter().map(|stall| format!("stuck: {stall}")));
@@ -26,13 +28,57 @@ impl Explanation {
         lines.join("\n")
     }
 
-    /// A circle: `deadlock: A(api.rs:88) -> join B(api.rs:90) -> join A`.
     fn deadlock(&self, cycle: &[Id]) -> String {
+        format!("deadlock: {}", self.circle(cycle))
+    }
+
+    fn possible_deadlock(&self, cycle: &[Id]) -> String {
+        let is_unknown = |edge: &&WaitEdge| edge.kind == WaitKind::Unknown;
+        let open = cycle.iter().filter_map(|&id| self.get(id));
+        let open = open.filter(|task| task.waits.iter().any(|edge| is_unknown(&edge)));
+        let open: Vec<_> = open.map(|task| task.info.id().to_string()).collect();
+        format!(
+            "possible deadlock: {}; only unknown holders of a waker of {} could end it, such as \
+             abort handles",
+            self.circle(cycle),
+            open.join(" or ")
+        )
+    }
+
+    /// A circle: `A(api.rs:88) -> join B(api.rs:90) -> join A`.
+    fn circle(&self, cycle: &[Id]) -> String {
         let mut names = cycle.iter().map(|&id| self.name(id));
         let first = names.next().unwrap_or_default();
         let others: String = names.map(|name| format!(" -> join {name}")).collect();
         let back = cycle.first().map(|id| format!(" -> join {id}")).unwrap_or_default();
-        format!("deadlock: {first}{others}{back}")
+        format!("{first}{others}{back}")
+    }
+
+    /// Writes where the probed tasks wait. Tasks with the same stacks are written together.
+    fn write_stacks(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Some(Probed { woken, polled }) = self.probed else { return Ok(()) };
+        writeln!(f, "probed: {polled} of {woken} tasks were polled in time")?;
+        let mut groups = Vec::<(&[TaskStack], Vec<&WaitingTask>)>::new();
+        for task in self.tasks.iter().filter(|task| !task.stacks.is_empty()) {
+            match groups.iter_mut().find(|(stacks, _)| **stacks == *task.stacks) {
+                Some((_, tasks)) => tasks.push(task),
+                None => groups.push((&task.stacks, vec![task])),
+            }
+        }
+        for (stacks, tasks) in &groups {
+            let wait = match tasks.len() - 1 {
+                0 => "waits".to_owned(),
+                more => format!("and {more} more of them wait"),
+            };
+            writeln!(f, "{} {wait} in", name(tasks[0]))?;
+            for (number, stack) in stacks.iter().enumerate() {
+                if number > 0 {
+                    writeln!(f, "  and in")?;
+                }
+                stack.frames().iter().try_for_each(|frame| writeln!(f, "    {frame}"))?;
+            }
+        }
+        Ok(())
     }
 
     fn waits_in_vain(&self, id: Id) -> String {
@@ -46,7 +92,7 @@ impl Explanation {
     }
 }
 
-/// Adds some lines, and how many there are besides.
+/// Adds the first lines, and the number of further ones.
 fn section(lines: &mut Vec<String>, mut section: impl Iterator<Item = String>) {
     lines.extend(section.by_ref().take(SHOWN));
     match section.count() {
@@ -75,7 +121,7 @@ impl fmt::Display for Explanation {
         writeln!(f, "{}", self.verdict())?;
         for worker in &self.workers {
             let (index, other) = (worker.index, worker.waits_for);
-            writeln!(f, "worker {index} waits for what worker {other} runs")?;
+            writeln!(f, "worker {index} waits for the work of worker {other}")?;
         }
         let is_found = |id: Id| self.never.contains(&id) || self.behind.contains(&id);
         let waiting = |task: &&WaitingTask| task.info.idle().is_some() && !is_found(task.info.id());
@@ -93,9 +139,11 @@ impl fmt::Display for Explanation {
         );
         lines.iter().try_for_each(|line| writeln!(f, "{line}"))?;
         match self.unlisted {
-            0 => Ok(()),
-            more => writeln!(f, "and {more} tasks that have not waited yet"),
+            0 => {}
+            1 => writeln!(f, "and 1 task that has not waited yet")?,
+            more => writeln!(f, "and {more} tasks that have not waited yet")?,
         }
+        self.write_stacks(f)
     }
 }
 
@@ -104,7 +152,7 @@ mod tests {
     use super::{SHOWN, section};
 
     #[test]
-    fn what_is_too_much_is_counted() {
+    fn further_findings_are_only_counted() {
         let mut lines = Vec::new();
         section(&mut lines, (0..SHOWN + 2).map(|line| line.to_string()));
         assert_eq!(lines.len(), SHOWN + 1);

@@ -1,7 +1,7 @@
-//! Pools on a page: what it is told about them, and how it is asked for.
+//! Shows pools on a page: the page's data, and the settings that turn it on.
 //!
-//! The server is that of `blitz-inspect`, which knows no pool. It holds a pool weakly, so that the
-//! page neither keeps it at work nor its memory.
+//! `blitz-inspect` has the server, which does not depend on pools. It refers to a pool weakly, so
+//! the page keeps neither the pool nor its memory alive.
 
 #![forbid(unsafe_code)]
 
@@ -24,7 +24,7 @@ use std::io::{self, Write};
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
-/// What a builder was told about the page.
+/// The page settings of a builder.
 #[derive(Default)]
 pub(super) struct Wish {
     settings: Option<Inspect>,
@@ -33,7 +33,7 @@ pub(super) struct Wish {
 }
 
 impl Wish {
-    /// The pool is to be shown as `settings` say.
+    /// Requests that the pool is shown with `settings`.
     pub(super) fn ask(&mut self, settings: Inspect) {
         self.settings = Some(settings);
     }
@@ -42,7 +42,8 @@ impl Wish {
         self.is_global = true;
     }
 
-    /// Asks the environment, too, and checks what can be checked before there is a pool.
+    /// Adds the settings of the environment, and checks everything that can be checked before the
+    /// pool exists.
     pub(super) fn checked(mut self) -> Result<Wish, BuildError> {
         if self.settings.is_none() {
             self.settings = blitz_inspect::from_env().map_err(BuildError::inspect)?;
@@ -54,24 +55,27 @@ impl Wish {
         Ok(self)
     }
 
-    /// Shows the new pool, if that is wished.
+    /// Shows the new pool, if the settings ask for it.
     pub(super) fn fulfil(self, pool: &Handle) -> Result<(), BuildError> {
         let Some(settings) = self.settings else { return Ok(()) };
         let (name, before) = (if self.is_global { "global" } else { "pool" }, pages().len());
         match pool.show(&settings, name) {
             Ok(Some(page)) if self.is_from_env && pages().len() > before => {
-                say(&format!("look inside of process {} at {}", std::process::id(), page.url()));
+                say(&format!("inspect process {} at {}", std::process::id(), page.url()));
             }
             Ok(_) => {}
-            // Other programs that inherit the variable must work, although the port is taken.
-            Err(error) if self.is_from_env => say(&format!("{error} (from BLITZ_INSPECT)")),
+            // Other programs that inherit the variable must still work when the port is taken.
+            Err(error) if self.is_from_env => say(&format!(
+                "BLITZ_INSPECT: {error}; the pool goes on without a page. Choose another port, or 0 \
+                 for any that is free"
+            )),
             Err(error) => return Err(BuildError::inspect(error)),
         }
         Ok(())
     }
 }
 
-/// Writes a line for people. Not by `eprintln`, which panics if no process reads it.
+/// Writes a line to standard error. `eprintln` would panic if standard error is closed.
 fn say(text: &str) {
     drop(writeln!(io::stderr(), "blitz: {text}"));
 }
@@ -152,7 +156,7 @@ impl Source for Watched {
     }
 
     fn probe(&self) -> String {
-        self.explain()
+        self.read(tasks::probe)
     }
 
     fn timeline(&self, seconds: f64) -> String {

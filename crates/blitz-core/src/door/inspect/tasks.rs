@@ -12,7 +12,7 @@ use crate::worker;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-/// The type of tasks that are counted and not listed.
+/// The type name of tasks that are counted but not listed.
 const UNLISTED: &str = "(has not waited yet)";
 
 /// The tasks of one type.
@@ -23,7 +23,7 @@ struct Kind {
     oldest: Duration,
 }
 
-/// What was measured of the tasks of one type.
+/// The measurements of the tasks of one type.
 #[derive(Clone, Copy, Default)]
 struct Measured {
     polls: u64,
@@ -78,5 +78,13 @@ pub(super) fn stalls(team: &Team) -> String {
 }
 
 pub(super) fn explain(team: &Team) -> String {
-    format!("{},{}", inner([("now_ns", now())]), Explanation::of(team).json_fields())
+    explanation(&Explanation::of(team))
+}
+
+pub(super) fn probe(team: &Team) -> String {
+    explanation(&Explanation::probed(team))
+}
+
+fn explanation(explanation: &Explanation) -> String {
+    format!("{},{}", inner([("now_ns", now())]), explanation.json_fields())
 }

@@ -6,7 +6,7 @@ use blitz_parts::recorder::Event;
 use blitz_parts::ticks::{self, Reading};
 use std::time::Duration;
 
-/// The moment at which a trace was taken, and how far it goes back.
+/// The moment at which a trace was taken, and the time that it covers.
 pub(super) struct Clock {
     now: Reading,
     last: Duration,
@@ -24,7 +24,7 @@ impl Clock {
         self.now.ticks.wrapping_sub(ticks) << unknown >> unknown
     }
 
-    /// When something happened, if that is not before the trace begins.
+    /// The time of an event, unless it was before the trace begins.
     pub(super) fn time(&self, ticks: u64) -> Option<Duration> {
         let ago = ticks::to_duration(self.age(ticks));
         (ago <= self.last).then(|| self.now.since_start.saturating_sub(ago))
@@ -34,7 +34,7 @@ impl Clock {
         self.now.since_start.saturating_sub(self.last)
     }
 
-    /// The time on the wall when the trace was taken, since the Unix epoch.
+    /// The wall-clock time when the trace was taken, since the Unix epoch.
     pub(super) fn wall(&self) -> Duration {
         self.now.wall
     }
@@ -51,7 +51,7 @@ mod tests {
     use std::time::Duration;
 
     #[test]
-    fn ticks_that_have_gone_round_are_told_apart_by_age() {
+    fn wrapped_ticks_are_distinguished_by_age() {
         ticks::refine();
         let now = Reading {
             ticks: (1 << 48) + 5,
@@ -60,7 +60,7 @@ mod tests {
         };
         let clock = Clock { now, last: Duration::from_secs(1) };
         assert_eq!(clock.age(5), 0);
-        // Before the counter went round.
+        // Before the counter wrapped.
         assert_eq!(clock.age((1 << 48) - 2), 7);
         assert_eq!(clock.time(5), Some(Duration::from_secs(9)));
         assert_eq!(clock.time(6), None);

@@ -1,7 +1,7 @@
-//! The thread that writes timelines to files when something happens.
+//! The thread that writes timelines to files when a trigger fires.
 //!
-//! It is no worker, so a pool of stuck workers gets its file. It belongs to no pool: it ends when
-//! the pool is gone.
+//! It is not a worker, so it also writes when all workers are stuck. It does not keep the pool
+//! alive, and ends when the pool is gone.
 
 #![forbid(unsafe_code)]
 
@@ -32,7 +32,9 @@ pub(in crate::door) fn start(team: &Team) {
     let builder = thread::Builder::new().name("blitz-trace".to_owned());
     match builder.spawn(move || while writer.step() {}) {
         Ok(handle) => team.config.triggers.served_by(handle.thread().clone()),
-        Err(error) => say(&format!("trace_on has no thread and writes nothing: {error}")),
+        Err(error) => {
+            say(&format!("trace_on could not start its thread and writes nothing: {error}"))
+        }
     }
 }
 
@@ -43,8 +45,8 @@ struct Writer {
 }
 
 impl Writer {
-    /// Writes what was asked for and sleeps until there is more. Returns false once the team is
-    /// gone.
+    /// Writes the requested files, and sleeps until the next request. Returns false once the team
+    /// is gone.
     fn step(&mut self) -> bool {
         let Some(team) = self.team.upgrade() else { return false };
         let triggers = &team.config.triggers;
@@ -52,7 +54,7 @@ impl Writer {
         for index in triggers.asked() {
             let Some(folder) = self.folders.get_mut(index) else { continue };
             match folder.rests(Instant::now()) {
-                // What happens meanwhile is no news.
+                // Triggers in the meantime are ignored.
                 Some(rest) => rests = Some(rests.map_or(rest, |least: Duration| least.min(rest))),
                 None if folder.is_served => {
                     folder.is_served = false;
@@ -64,7 +66,7 @@ impl Writer {
                 }
             }
         }
-        // Only now: this may be the last reference.
+        // Drop it only now: this may be the last reference.
         drop(team);
         match rests {
             Some(rest) => park_for(rest),
@@ -79,10 +81,10 @@ struct Folder {
     on: TraceOn,
     /// When a file was last written.
     written: Option<Instant>,
-    /// The trigger that is asked for has its file.
+    /// Whether the current trigger has its file.
     is_served: bool,
     files: u64,
-    /// An error was reported: there will be no other report.
+    /// Whether an error was reported. Only the first one is.
     is_reported: bool,
 }
 
@@ -91,7 +93,7 @@ impl Folder {
         Folder { on: on.clone(), written: None, is_served: false, files: 0, is_reported: false }
     }
 
-    /// How long no file is written; `None` if one may be.
+    /// How long to wait before the next file; `None` if one may be written now.
     fn rests(&self, now: Instant) -> Option<Duration> {
         let passed = now.saturating_duration_since(self.written?);
         TRACE_ON_PERIOD.checked_sub(passed).filter(|rest| !rest.is_zero())
@@ -118,7 +120,7 @@ impl Folder {
             (ticks::refine().wall.as_millis(), std::process::id(), self.on.trigger.word());
         let name = format!("{PREFIX}{millis:015}-{process}-{:04}-{word}{SUFFIX}", self.files);
         self.files += 1;
-        // A reader of the folder sees whole files only.
+        // Readers of the folder must see only complete files.
         let unfinished = dir.join(format!("{name}.part"));
         fs::write(&unfinished, trace)
             .and_then(|()| fs::rename(&unfinished, dir.join(name)))

@@ -30,7 +30,7 @@ pub(super) struct Timeline<'a> {
     open: Vec<Open>,
     slices: Vec<TraceSlice>,
     marks: Vec<TraceMark>,
-    /// When the last event was, ignoring wakes.
+    /// The time of the last event, ignoring wakes.
     last: Duration,
     /// When the last poll ended.
     poll_end: Duration,
@@ -50,7 +50,7 @@ impl<'a> Timeline<'a> {
         Timeline { clock, names, open, slices, marks, last: begin, poll_end: begin }
     }
 
-    /// Adds the next event. Events before the begin of the trace show what was open then.
+    /// Adds the next event. Events before the begin of the trace show which slices were open then.
     pub(super) fn add(&mut self, event: &Event) {
         let begin = self.clock.begin();
         let at = self.clock.time(event.ticks);
@@ -94,7 +94,7 @@ impl<'a> Timeline<'a> {
             }
             Kind::STALL => {
                 let what = if event.aux == 0 { "a job" } else { "a poll" };
-                let name = format!("worker {} does not come back from {what}", event.arg);
+                let name = format!("worker {} is stuck in {what}", event.arg);
                 self.mark(MarkKind::Stall, name.into(), at, 0);
             }
             Kind::RESCUE => {
@@ -110,8 +110,8 @@ impl<'a> Timeline<'a> {
         self.open.push(Open { kind, name, begin, task });
     }
 
-    /// Ends the innermost slice of this kind. Slices inside of it have ended, too, but their end
-    /// was lost. If the begin was lost, it was before the trace.
+    /// Ends the innermost slice of this kind. Slices inside it have ended, too, but their ends were
+    /// lost. If its begin was lost, it began before the trace.
     fn end(&mut self, kind: SliceKind, name: Cow<'static, str>, end: Duration, task: u64) {
         let Some(place) = self.open.iter().rposition(|open| open.kind == kind) else {
             return self.push(kind, name, self.clock.begin(), end, task);

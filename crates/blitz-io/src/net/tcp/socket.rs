@@ -31,7 +31,7 @@ pub struct TcpSocket {
 /// A pair of methods for an option.
 macro_rules! option {
     ($get:ident, $set:ident, $kind:ty, $of_system:ident, $set_of_system:ident, $what:literal) => {
-        #[doc = concat!("What was set for: ", $what, ".")]
+        #[doc = concat!("Returns ", $what, ".")]
         ///
         /// # Errors
         /// If the system reports an error.
@@ -50,7 +50,7 @@ macro_rules! option {
 }
 
 impl TcpSocket {
-    /// A socket for IPv4.
+    /// Creates a socket for IPv4.
     ///
     /// # Errors
     /// If the system refuses.
@@ -58,7 +58,7 @@ impl TcpSocket {
         TcpSocket::new(Domain::IPV4)
     }
 
-    /// A socket for IPv6.
+    /// Creates a socket for IPv6.
     ///
     /// # Errors
     /// If the system refuses.
@@ -72,7 +72,7 @@ impl TcpSocket {
         Ok(TcpSocket { socket })
     }
 
-    /// A socket that the standard library made, which is not connected.
+    /// Converts a socket of the standard library that is not connected yet.
     ///
     /// # Errors
     /// If it cannot be made non-blocking.
@@ -87,7 +87,7 @@ impl TcpSocket {
         bool,
         reuse_address,
         set_reuse_address,
-        "whether an address may be bound that was in use a moment ago (`SO_REUSEADDR`)"
+        "whether the socket may bind an address that was in use a moment ago (`SO_REUSEADDR`)"
     );
     option!(
         reuseport,
@@ -103,7 +103,7 @@ impl TcpSocket {
         bool,
         keepalive,
         set_keepalive,
-        "whether the other side is asked now and then if it is still there (`SO_KEEPALIVE`)"
+        "whether the system checks from time to time that the peer is still there (`SO_KEEPALIVE`)"
     );
     option!(
         nodelay,
@@ -119,7 +119,7 @@ impl TcpSocket {
         Option<Duration>,
         linger,
         set_linger,
-        "for how long a close waits for what was not sent yet (`SO_LINGER`)"
+        "for how long a close waits for unsent bytes (`SO_LINGER`)"
     );
 
     /// Returns the size of the send buffer (`SO_SNDBUF`). Some systems return more than was set.
@@ -157,12 +157,12 @@ impl TcpSocket {
     /// Returns the interface that the socket is bound to (`SO_BINDTODEVICE`).
     ///
     /// # Errors
-    /// If the system does not say; only Linux does.
+    /// If the system has no such option; only Linux has it.
     pub fn device(&self) -> io::Result<Option<Vec<u8>>> {
         options::device(self)
     }
 
-    /// Binds the socket to an interface: packets come and go through it only. `None` undoes it.
+    /// Binds the socket to an interface: packets come and go only through it. `None` unbinds it.
     ///
     /// ```
     /// # fn main() -> std::io::Result<()> { blitz::block_on(async {
@@ -172,7 +172,7 @@ impl TcpSocket {
     /// ```
     ///
     /// # Errors
-    /// If there is no such interface, or if the system refuses; systems other than Linux do.
+    /// If there is no such interface, or if the system refuses; only Linux has this option.
     pub fn bind_device(&self, interface: Option<&[u8]>) -> io::Result<()> {
         options::bind_device(self, interface)
     }
@@ -202,7 +202,7 @@ impl TcpSocket {
         self.socket.bind(&addr.into())
     }
 
-    /// Connects.
+    /// Connects to `addr`.
     ///
     /// # Errors
     /// If the system reports an error, or if the runtime has ended.

@@ -28,7 +28,7 @@ impl Arena {
         task
     }
 
-    /// The same with as many tasks as are wanted, numbered in the order of their slots.
+    /// As `settle`, with `count` tasks, numbered in the order of their slots.
     fn settle_all(&mut self, count: usize) -> Numbered {
         let tasks = Numbered::new(count);
         for number in 0..count {
@@ -42,14 +42,14 @@ impl Arena {
         self.signals.signal(task, || false).told
     }
 
-    /// All that is left, in the order of one cursor.
+    /// Takes all remaining tasks, in the order of one cursor.
     fn take_all<'a>(&'a self, cursor: &'a Cursor) -> impl Iterator<Item = Runnable> + 'a {
         core::iter::from_fn(|| self.signals.take_own(cursor, 0, 1).task)
     }
 }
 
 #[test]
-fn bitmap_1_what_was_signalled_leaves_once() {
+fn bitmap_1_a_signalled_task_leaves_once() {
     let mut arena = Arena::new();
     let tasks = arena.settle_all(130);
     for number in 0..130 {
@@ -85,7 +85,7 @@ fn bitmap_1_half_of_a_word_is_taken_at_once() {
 }
 
 #[test]
-fn bitmap_1_what_is_left_is_cancelled_with_the_arena() {
+fn bitmap_1_remaining_tasks_are_cancelled_with_the_arena() {
     let alive = Arc::new(());
     let mut arena = Arena::new();
     for _ in 0..70 {
@@ -124,7 +124,7 @@ fn bitmap_4_one_sleeper_is_woken_for_one_task() {
     let sleeper = arena.signals.lie_down();
     assert!(arena.signals.has_task(), "the last look sees the task");
     let told = arena.signals.signal(tasks.give(1), || true).told;
-    assert_eq!(told, Told::Nobody, "somebody looks");
+    assert_eq!(told, Told::Nobody, "a worker looks");
     assert_eq!(arena.signal(tasks.give(2)), Told::WakeOne);
     assert_eq!(arena.signal(tasks.give(3)), Told::Nobody, "the sleeper has its permit");
     assert!(arena.signals.get_up(sleeper).is_some());
@@ -157,7 +157,7 @@ fn bitmap_5_there_are_no_more_permits_than_sleepers() {
 }
 
 #[test]
-fn bitmap_6_a_permit_may_be_taken_by_who_is_awake() {
+fn bitmap_6_an_awake_worker_may_take_a_permit() {
     let mut arena = Arena::new();
     let tasks = arena.settle_all(1);
     assert!(arena.signals.try_acquire().is_none());
@@ -188,7 +188,7 @@ fn bitmap_7_an_idle_tree_is_empty_after_a_look() {
 }
 
 #[test]
-fn bitmap_10_who_signals_after_the_end_is_told() {
+fn bitmap_10_a_setter_after_the_end_gets_closed() {
     let mut arena = Arena::new();
     let tasks = arena.settle_all(3);
     let sleeper = arena.signals.lie_down();
@@ -204,7 +204,7 @@ fn bitmap_10_who_signals_after_the_end_is_told() {
 }
 
 #[test]
-fn what_there_is_can_be_printed() {
+fn every_type_can_be_printed() {
     let mut arena = Arena::new();
     let tasks = arena.settle_all(2);
     assert_eq!(arena.signal(tasks.give(1)), Told::Nobody);

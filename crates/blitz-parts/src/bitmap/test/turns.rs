@@ -1,4 +1,4 @@
-//! In which order tasks leave.
+//! The order in which tasks leave.
 
 use super::Arena;
 use crate::bitmap::arena::SLOTS_PER_LEAF;
@@ -23,7 +23,7 @@ fn bitmap_12_tasks_of_one_leaf_take_turns() {
 }
 
 #[test]
-fn bitmap_12_those_behind_a_task_take_their_turns_with_it() {
+fn bitmap_12_tasks_behind_another_take_turns_with_it() {
     const COUNT: usize = 2 * SLOTS_PER_SIGNAL + 7;
     let mut arena = Arena::new();
     let tasks = arena.settle_all(COUNT);
@@ -91,8 +91,8 @@ fn bitmap_12_one_that_goes_round_meets_tasks_of_all_partitions() {
     busy.iter().for_each(|&number| assert_eq!(arena.signal(tasks.give(number)), Told::Nobody));
     let (own, round) = (Cursor::default(), Cursor::default());
     for turn in 0..3 * busy.len() {
-        // The first of three workers is always at work, and what it takes is signalled again each
-        // time.
+        // The first of three workers is always at work, and each task that it takes is signalled
+        // again.
         let mine = tasks.take(arena.signals.take_own(&own, 0, 3).task.unwrap());
         assert_eq!(mine, busy[turn % 2]);
         assert_eq!(arena.signal(tasks.give(mine)), Told::Nobody);
@@ -107,7 +107,7 @@ fn bitmap_12_one_that_goes_round_meets_tasks_of_all_partitions() {
 }
 
 #[test]
-fn bitmap_12_a_look_begins_where_it_is_told() {
+fn bitmap_12_a_look_begins_at_the_given_leaf() {
     const COUNT: usize = 2 * SLOTS_PER_LEAF + 2;
     let mut arena = Arena::new();
     let tasks = arena.settle_all(COUNT);

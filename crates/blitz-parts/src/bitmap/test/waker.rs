@@ -1,4 +1,4 @@
-//! What a worker knows of its own part of the tree.
+//! The hints of a worker about its own part of the tree.
 
 use super::Arena;
 use crate::bitmap::{Bitmap, Cursor, SignalWaker, SlotCache, SummaryTree, Told};
@@ -12,13 +12,15 @@ fn bitmap_11_a_waker_is_small() {
 #[test]
 fn bitmap_11_a_workers_bits_are_its_own() {
     let waker = SignalWaker::new();
-    assert!(!waker.try_unmark_yield());
-    waker.mark_yield();
-    waker.mark_yield();
+    // SAFETY: no other thread uses the waker.
+    let owner = unsafe { waker.owner() };
+    assert!(!owner.try_unmark_yield());
+    owner.mark_yield();
+    owner.mark_yield();
     assert_eq!(waker.status(), 0b01);
-    assert!(!waker.sync_partition_summary(Arena::new().signals.tree(), 0, 1));
+    assert!(!owner.sync_partition_summary(Arena::new().signals.tree(), 0, 1));
     assert_eq!(waker.status(), 0b01, "either bit changes alone");
-    assert!(waker.try_unmark_yield() && !waker.try_unmark_yield());
+    assert!(owner.try_unmark_yield() && !owner.try_unmark_yield());
     assert_eq!(waker.status(), 0);
 }
 
@@ -33,8 +35,10 @@ fn bitmap_11_a_worker_knows_its_own_leaves() {
         assert_eq!(signals.signal(task, || false).told, Told::Nobody);
     }
     let waker = SignalWaker::new();
+    // SAFETY: no other thread uses the waker.
+    let owner = unsafe { waker.owner() };
     let sync = |worker, workers| {
-        let some = waker.sync_partition_summary(signals.tree(), worker, workers);
+        let some = owner.sync_partition_summary(signals.tree(), worker, workers);
         assert_eq!((some, waker.status()), (waker.partition_summary() != 0, u64::from(some) << 1));
         waker.partition_summary()
     };

@@ -1,4 +1,4 @@
-//! The LIFO slot, which no sleeper looks into: tasks that are evicted from it or taken from it.
+//! The LIFO slot: sleepers do not look into it. Tasks are evicted or taken from it.
 
 use super::Crew;
 use crate::compose::Event;
@@ -25,7 +25,7 @@ fn sleep_8_an_evicted_task_is_found() {
 }
 
 #[test]
-fn canary_an_eviction_of_which_nobody_is_told() {
+fn canary_an_eviction_is_not_announced() {
     canary(&[Step::SleepTaskWakes], Some(3), eviction);
 }
 
@@ -34,7 +34,7 @@ fn canary_an_eviction_without_the_light_fence() {
     canary(&[Step::BarrierLight], Some(3), eviction);
 }
 
-/// Worker 0 has a task in its slot and is late to run it: the watch or worker 0 takes it.
+/// Worker 0 has a task in its slot and runs it late: either the watch or worker 0 takes it.
 fn rescue() {
     let crew = Crew::new(2);
     let worker = crew.start(1);

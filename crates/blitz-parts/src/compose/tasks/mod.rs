@@ -1,9 +1,9 @@
 //! Tasks under the model checker: workers with LIFO slot, rings and queue, beside the sleep
 //! protocol.
 //!
-//! What a worker does follows `blitz-core/sched` step by step; jobs, statistics, fairness between
-//! the kinds of work and the limit of polls from the LIFO slot are left out. A task ends in its
-//! first poll. A lost wake-up shows as a deadlock.
+//! A worker follows `blitz-core/sched` step by step; jobs, statistics, fairness between the kinds
+//! of work and the limit of polls from the LIFO slot are left out. A task ends in its first poll. A
+//! lost wake-up shows as a deadlock.
 
 mod lifo;
 mod move_vs_sleep;
@@ -16,7 +16,7 @@ use crate::prim::thread;
 use crate::queue::fixture::{run, task};
 use crate::queue::{Chain, Queue, fair_batch};
 use crate::ring::{Pushed, Ring, RingOwner};
-use crate::sleep::{Bed, Sleep, SleepPolicy};
+use crate::sleep::{Sleep, SleepPolicy};
 use crate::task::Runnable;
 use crate::tuning::{BATCH_SLOTS, RING_SLOTS};
 use std::sync::Arc;
@@ -50,10 +50,6 @@ impl Crew {
             crew.sleep.add_bed();
         });
         Arc::new(crew)
-    }
-
-    fn bed(&self, worker: usize) -> &Bed {
-        self.sleep.bed(worker).expect("a worker of this crew")
     }
 
     fn ring(&self, worker: usize) -> RingOwner<'_, RING_SLOTS> {
@@ -93,14 +89,14 @@ impl Crew {
         self.sleep.new_jobs(1, true);
     }
 
-    /// `Team::schedule_from_outside`; what comes too late is cancelled.
+    /// `Team::schedule_from_outside`; a task that comes too late is cancelled.
     fn schedule_from_outside(&self, task: Runnable) {
         if self.queue.push(task).is_ok() {
             self.sleep.new_jobs(1, true);
         }
     }
 
-    /// `Worker::find`; `search`: also in the rings of others.
+    /// `Worker::find`; with `search` also in the rings of others.
     fn find(&self, worker: usize, search: bool) -> Option<Runnable> {
         self.next_task(worker)
             .or_else(|| self.take_queued(worker))
@@ -124,7 +120,8 @@ impl Crew {
         self.keep_batch(worker, self.queue.pop_batch(wanted))
     }
 
-    /// Its second half: returns one task to run, and puts the others into the batch buffer.
+    /// The second half of `take_queued`: returns one task to run, and puts the others into the
+    /// batch buffer.
     fn keep_batch(&self, worker: usize, mut taken: Chain) -> Option<Runnable> {
         let first = taken.next()?;
         let more = !taken.is_empty();
@@ -175,9 +172,9 @@ impl Crew {
         }
     }
 
-    /// The idle part of it, until there is a task or the end.
+    /// The idle part of `work`, until there is a task or the pool ends.
     fn look(&self, worker: usize) -> Option<Runnable> {
-        let bed = self.bed(worker);
+        let bed = self.sleep.own_bed(worker);
         let mut idle = self.sleep.start_looking(bed);
         let mut turns = 0;
         let found = loop {
@@ -198,19 +195,19 @@ impl Crew {
         thread::spawn(move || crew.work(worker))
     }
 
-    /// Starts a worker that leaves after one task, whatever else there is.
+    /// Starts a worker that leaves after one task, even if more are left.
     fn start_once(self: &Arc<Crew>, worker: usize) -> thread::JoinHandle<()> {
         let crew = self.clone();
         thread::spawn(move || crew.look(worker).into_iter().for_each(run))
     }
 
-    /// Ends the pool, waits for its workers and checks the books.
+    /// Ends the pool, waits for its workers and checks the counts.
     fn finish<const N: usize>(&self, workers: [thread::JoinHandle<()>; N]) {
         self.sleep.stop();
         self.wait_for(workers);
     }
 
-    /// Waits for workers that leave by themselves and checks the books.
+    /// Waits for workers that leave by themselves, and checks the counts.
     fn wait_for<const N: usize>(&self, workers: [thread::JoinHandle<()>; N]) {
         workers.into_iter().for_each(|worker| worker.join().unwrap());
         let counts = self.sleep.counters().load();

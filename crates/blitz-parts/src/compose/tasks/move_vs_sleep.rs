@@ -1,7 +1,8 @@
-//! Tasks move between queues while a worker falls asleep. No last look sees them on their way.
+//! Tasks move between queues while a worker falls asleep. A sleeper's last look does not see them
+//! while they move.
 //!
 //! In each model worker 0 gets two tasks, and the first waits for the second. The sleeper does not
-//! see where worker 0 takes them from, so worker 0 always gets both.
+//! look where worker 0 takes them from, so worker 0 always gets both.
 
 use super::Crew;
 use crate::compose::Event;
@@ -34,7 +35,7 @@ fn a_batch() -> Chain {
     queue.pop_batch(2)
 }
 
-/// Worker 0 is busy, so that it does not count as one that looks for work, and steals.
+/// Worker 0 is busy, so it does not count as searching, and steals.
 fn a_busy_thief() {
     let crew = Crew::new(2);
     let ring = someones_ring();
@@ -44,13 +45,13 @@ fn a_busy_thief() {
 }
 
 #[test]
-fn sleep_8_what_a_busy_thief_puts_into_its_ring_is_found() {
+fn sleep_8_tasks_that_a_busy_thief_puts_into_its_ring_are_found() {
     check(10_000, Some(5), a_busy_thief);
     check_without(Step::SleepJecRecheck, 3_400, Some(4), a_busy_thief);
 }
 
 #[test]
-fn canary_a_busy_thief_tells_nobody() {
+fn canary_a_busy_thief_does_not_announce() {
     canary(&[Step::SleepTaskWakes], Some(4), a_busy_thief);
 }
 
@@ -75,7 +76,7 @@ fn sleep_8_the_rest_of_a_busy_workers_batch_is_found() {
 }
 
 #[test]
-fn canary_a_busy_worker_tells_nobody_of_its_batch() {
+fn canary_a_busy_worker_does_not_announce_its_batch() {
     canary(&[Step::SleepTaskWakes], Some(4), a_busy_worker_takes_a_batch);
 }
 
@@ -84,15 +85,15 @@ fn canary_a_batch_without_the_sleepers_fence() {
     canary(&[Step::SleepLookFence], Some(4), a_busy_worker_takes_a_batch);
 }
 
-/// Worker 0 counts as looking for work. So no worker is woken for the tasks in its ring until
-/// worker 0 goes to run the one that it found.
+/// Worker 0 counts as searching. So no worker is woken for the tasks in its ring until worker 0
+/// runs the task that it found.
 fn a_searcher_steals() {
     let crew = Crew::new(2);
     let ring = someones_ring();
     let sleeper = crew.start_once(1);
-    let idle = crew.sleep.start_looking(crew.bed(0));
+    let idle = crew.sleep.start_looking(crew.sleep.own_bed(0));
     let found = crew.steal_half(0, &ring);
-    crew.sleep.work_found(crew.bed(0), idle, || crew.has_work());
+    crew.sleep.work_found(crew.sleep.own_bed(0), idle, || crew.has_work());
     found.into_iter().for_each(run);
     crew.wait_for([sleeper]);
 }
@@ -100,7 +101,7 @@ fn a_searcher_steals() {
 #[test]
 fn sleep_3_a_searcher_that_stole_wakes_another() {
     check(5_500, Some(4), a_searcher_steals);
-    // This does not rest on what the searcher announced while it searched, either.
+    // This does not rely on announcements of the searcher during its search, either.
     check_without(Step::SleepTaskWakes, 5_500, Some(4), a_searcher_steals);
 }
 
@@ -126,9 +127,9 @@ fn canary_a_searcher_keeps_its_batch_to_itself() {
     canary(&[Step::SleepCascade], Some(3), two_searchers_and_the_queue);
 }
 
-/// Worker 1 may look for work before anything is there and register as a sleeper after worker 0 has
-/// put two tasks into its ring, has taken the first and sits in a leaf. With private jobs this
-/// needs the event counter; but each task is announced.
+/// Worker 1 may look before there is a task, and register as a sleeper after worker 0 has put two
+/// tasks into its ring, has taken the first and sits in a leaf. With private jobs this needs the
+/// event counter. Tasks do not need it, because each task is announced.
 fn the_first_goes_before_the_sleeper_registers() {
     let crew = Crew::new(2);
     let sleeper = crew.start_once(1);

@@ -41,7 +41,7 @@ fn canary_local_without_the_plain_fence() {
     canary(&[Step::SleepPostFence], Some(3), || one_local(false));
 }
 
-/// Worker 0 has a full ring and puts another task there, so that half of them go on into the queue.
+/// Worker 0 has a full ring and puts another task there, so that half of them move to the queue.
 fn local_overflow() {
     let crew = Crew::new(2);
     let events = [(); 5].map(|()| Event::new());
@@ -66,7 +66,7 @@ fn the_taker_passes_on() {
     while crew.sleep.counters().load().sleeping() == 0 {
         thread::yield_now();
     }
-    let idle = crew.sleep.start_looking(crew.bed(1));
+    let idle = crew.sleep.start_looking(crew.sleep.own_bed(1));
     let taker = thread::spawn({
         let crew = crew.clone();
         move || {
@@ -76,7 +76,7 @@ fn the_taker_passes_on() {
                     None => thread::yield_now(),
                 }
             };
-            crew.sleep.work_found(crew.bed(1), idle, || crew.has_work());
+            crew.sleep.work_found(crew.sleep.own_bed(1), idle, || crew.has_work());
             run(first);
         }
     });
@@ -89,12 +89,12 @@ fn the_taker_passes_on() {
 #[test]
 fn sleep_3_the_taker_of_a_task_sees_the_one_behind_it() {
     check(13_000, Some(2), the_taker_passes_on);
-    // Worker 0's fence is a light one, so the taker's plain fence is no partner for it.
+    // Worker 0's fence is a light one, so the taker's plain fence does not pair with it.
     check_without(Step::SleepCascadeFence, 18_000, Some(2), the_taker_passes_on);
 }
 
 #[test]
-fn canary_the_taker_of_a_task_wakes_nobody() {
+fn canary_the_taker_of_a_task_wakes_no_worker() {
     canary(&[Step::SleepCascade], Some(2), the_taker_passes_on);
 }
 

@@ -4,8 +4,8 @@ use super::Crew;
 use crate::compose::Event;
 use crate::prim::{Step, canary, check, thread};
 
-/// The task runs, or the thread that has it cancels it: the worker, the thread that ends the pool,
-/// or the poster.
+/// The task runs, or its holder cancels it: the worker, the thread that ends the pool, or the
+/// poster.
 fn stop_against_a_task_from_outside() {
     let crew = Crew::new(1);
     let worker = crew.start(0);
@@ -44,6 +44,6 @@ fn sleep_6_workers_leave_beside_a_task() {
 }
 
 #[test]
-fn canary_the_end_wakes_nobody() {
+fn canary_the_end_wakes_no_worker() {
     canary(&[Step::SleepStopWakes], None, stop_against_stealing);
 }

@@ -1,4 +1,4 @@
-//! Every interleaving of a thread that parks and those that wake it.
+//! Every interleaving of a thread that parks and its wakers.
 
 use super::Parker;
 use crate::prim::{AtomicBool, Relaxed, Step, canary, check, thread};
@@ -48,7 +48,7 @@ fn park_1_a_wake_up_is_not_missed() {
 }
 
 #[test]
-fn park_2_nor_what_happened_before_one_of_two() {
+fn park_2_writes_before_either_of_two_unparks_are_seen() {
     check(100, Some(3), two_wake);
 }
 

@@ -1,4 +1,4 @@
-//! What each transition of the word does in each state.
+//! The effect of each transition in each state.
 
 use super::*;
 
@@ -7,8 +7,8 @@ fn state(word: u64) -> State {
     State { word: AtomicU64::new(word), turns: Turns::default() }
 }
 
-/// What `act` returns on each life in turn, with `rest` as the rest of the word, and the words
-/// after.
+/// Calls `act` in each state, with `rest` as the other bits of the word. Returns the results and
+/// the words afterwards.
 fn on_each_life<D>(rest: u64, act: impl Fn(&State) -> D) -> [(D, u64); 4] {
     [IDLE, SCHEDULED, RUNNING, COMPLETE].map(|life| {
         let state = state(rest | life);
@@ -37,7 +37,7 @@ fn a_new_task_is_scheduled_with_two_references() {
 }
 
 #[test]
-fn task_2_what_a_wake_does_in_each_state() {
+fn task_2_the_effect_of_a_wake_in_each_state() {
     let linked = LINKED | (3 * REF);
     assert_eq!(
         on_each_life(linked, State::wake_by_ref),
@@ -61,7 +61,7 @@ fn task_2_what_a_wake_does_in_each_state() {
 }
 
 #[test]
-fn task_8_what_an_abort_does_in_each_state() {
+fn task_8_the_effect_of_an_abort_in_each_state() {
     let linked = LINKED | (3 * REF);
     assert_eq!(
         on_each_life(linked, State::abort),
@@ -85,7 +85,7 @@ fn task_8_what_an_abort_does_in_each_state() {
 }
 
 #[test]
-fn task_9_what_the_last_shield_does_in_each_state() {
+fn task_9_the_effect_of_the_last_shield_in_each_state() {
     let aborted = CANCELLED | LINKED | (3 * REF);
     assert_eq!(
         on_each_life(aborted | SHIELD, State::remove_shield),
@@ -104,7 +104,7 @@ fn task_9_what_the_last_shield_does_in_each_state() {
 }
 
 #[test]
-fn task_9_who_runs_a_task_cancels_it_only_unshielded() {
+fn task_9_a_runner_cancels_a_task_only_without_shields() {
     let running = RUNNING | LINKED | (3 * REF);
     let due =
         |word: u64| (state(word).rest(false, true) == Rest::Cancel, Word(word).cancel_is_due());
@@ -134,7 +134,7 @@ fn task_3_the_end_of_a_poll_is_one_exchange() {
     assert_eq!(rested(NOTIFIED, false), (Rest::Again, SCHEDULED | (3 * REF)));
     assert_eq!(rested(NOTIFIED, true), (Rest::Again, SCHEDULED | LINKED | (4 * REF)));
     for woken in [0, NOTIFIED] {
-        assert_eq!(ended(LINKED | woken, false, true), again, "who yields needs no wake");
+        assert_eq!(ended(LINKED | woken, false, true), again, "a task that yields needs no wake");
         assert_eq!(ended(woken, false, true), (Rest::Again, SCHEDULED | (3 * REF)));
     }
 }
@@ -174,7 +174,7 @@ fn task_6_the_last_reference_is_known_without_an_exchange() {
 }
 
 #[test]
-fn task_7_what_the_join_handle_may_do_in_each_state() {
+fn task_7_the_rights_of_the_join_handle_in_each_state() {
     let refs = JOIN_INTEREST | (2 * REF);
     for (slot, with) in [(0, JOIN_WAKER), (JOIN_WAKER, JOIN_WAKER)] {
         let set = on_each_life(refs | slot, State::set_join_waker);
@@ -192,7 +192,7 @@ fn task_7_what_the_join_handle_may_do_in_each_state() {
 }
 
 #[test]
-fn task_10_who_closes_a_list_takes_who_is_idle() {
+fn task_10_the_closer_of_a_list_takes_idle_tasks() {
     let linked = LINKED | (2 * REF);
     let taken = on_each_life(linked, State::kill);
     assert_eq!(taken[0], (Kill::Cancel, RUNNING | (2 * REF)));

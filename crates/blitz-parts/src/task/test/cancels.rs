@@ -9,7 +9,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, mpsc};
 
-/// A task that waits for ever; the count says when its future is dropped.
+/// A task that waits for ever; the count shows when its future is dropped.
 fn waits(rig: &Rig) -> (Join<()>, Drops) {
     let drops = Drops::new();
     let inside = drops.clone();
@@ -89,7 +89,7 @@ fn a_task_that_is_ready_in_spite_of_an_abort_keeps_its_output() {
 }
 
 #[test]
-fn task_8_a_dropped_entry_ends_its_task_and_wakes_who_waits() {
+fn task_8_a_dropped_entry_ends_its_task_and_wakes_the_waiter() {
     let rig = Rig::new();
     let (mut join, drops) = waits(&rig);
     let mut outer = rig.spawn(poll_fn(move |context| join.poll(context)));
@@ -151,7 +151,7 @@ fn a_shield_that_was_not_added_cannot_be_removed() {
 }
 
 #[test]
-fn task_10_a_list_has_who_waits_and_who_has_waited() {
+fn task_10_a_list_has_tasks_that_wait_or_have_waited() {
     let (rig, gate) = (Rig::new(), Gate::new());
     let mut passes = rig.spawn(gate.pass());
     let waiting: Vec<_> = (0..3).map(|_| waits(&rig)).collect();
@@ -179,7 +179,7 @@ fn task_10_a_list_has_who_waits_and_who_has_waited() {
 }
 
 #[test]
-fn task_10_closing_ends_what_waits_and_marks_the_rest() {
+fn task_10_closing_ends_waiting_tasks_and_marks_the_rest() {
     let (rig, gate) = (Rig::new(), Gate::new());
     let (mut idle_one, _) = waits(&rig);
     let mut queued = rig.spawn(gate.pass());
@@ -202,7 +202,7 @@ fn task_10_closing_ends_what_waits_and_marks_the_rest() {
 
 #[test]
 fn task_10_futures_are_dropped_outside_of_the_lock() {
-    /// Uses the list while it is dropped, as a future may that aborts another.
+    /// Uses the list while it is dropped, as a future that aborts another task may do.
     struct Looks(Arc<Rig>, mpsc::Sender<usize>);
     impl Drop for Looks {
         fn drop(&mut self) {

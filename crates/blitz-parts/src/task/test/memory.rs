@@ -1,4 +1,4 @@
-//! Sizes, alignments, threads that must be kept, and what outlives what.
+//! Sizes, alignments, tasks of one thread, and lifetimes.
 
 use super::{cancelled, ended, idle, was_cancelled};
 use crate::task::join_waker::JoinWaker;
@@ -86,13 +86,13 @@ fn an_output_may_be_much_larger_than_its_future_and_the_other_way_round() {
         assert!(matches!(large_output.try_take(), Some(Ok(output)) if output == [7; LARGE]));
         assert!(matches!(large_future.try_take(), Some(Ok(1))));
     }
-    // Unoptimised code has a copy in the frame of each function that a value passes.
+    // Unoptimised code copies a value into the frame of each function that passes it on.
     let thread = std::thread::Builder::new().stack_size(64 * LARGE).spawn(run_large);
     thread.expect("a thread").join().expect("it went well");
 }
 
 #[test]
-fn a_local_task_may_hold_what_cannot_be_sent() {
+fn a_local_task_may_hold_values_that_are_not_send() {
     let rig = Rig::new();
     let count = Rc::new(());
     let inside = count.clone();
@@ -166,7 +166,7 @@ fn task_6_the_last_reference_may_be_of_any_kind() {
 /// As the documentation of `blitz::spawn` says.
 const MOST_REFERENCES: usize = 8_388_608;
 
-/// In the environment of a process that is to end because of too many references.
+/// The variable of a child process that ends because of too many references.
 const OVERFLOW: &str = "BLITZ_TEST_TOO_MANY_REFERENCES";
 
 #[test]
@@ -176,7 +176,7 @@ fn too_many_references_end_the_process_and_it_says_why() {
     if std::env::var_os(OVERFLOW).is_some() {
         // SAFETY: the entry keeps the task alive.
         let reference = unsafe { TaskRef::from_header(task.header()) };
-        // The entry and the join handle hold one each, and this is one, too.
+        // The entry and the join handle hold one each, and this is the third.
         for _ in 0..MOST_REFERENCES - 3 {
             core::mem::forget(reference.clone());
         }

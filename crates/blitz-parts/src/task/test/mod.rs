@@ -1,9 +1,10 @@
-//! The tasks on real threads, one at a time unless it is said otherwise.
+//! Tasks on real threads, one at a time unless a test says otherwise.
 
 mod cancels;
 mod joins;
 mod memory;
 mod panics;
+mod probes;
 mod random;
 mod threads;
 mod wakes;

@@ -1,4 +1,4 @@
-//! Panics wherever user code runs: none of them passes `run`.
+//! Panics wherever user code runs: none of them unwinds out of `run`.
 
 use super::{cancelled, ended, idle};
 use crate::task::rig::{Drops, Gate, Rig, ToRig, Woken, outcome, text};
@@ -80,7 +80,7 @@ fn task_11_a_future_whose_drop_panics_after_its_end_keeps_its_output() {
 }
 
 #[test]
-fn task_11_a_drop_that_panics_while_it_is_cancelled_is_told() {
+fn task_11_a_drop_that_panics_during_a_cancellation_is_reported() {
     let rig = Rig::new();
     let mut aborted = rig.spawn(waiting_bomb());
     let mut closed = rig.spawn(waiting_bomb());
@@ -111,7 +111,7 @@ fn task_11_an_unwanted_output_whose_drop_panics_is_reported() {
 }
 
 #[test]
-fn the_drop_of_an_output_with_its_handle_unwinds_to_who_drops_it() {
+fn a_panic_in_an_outputs_drop_unwinds_to_the_dropper_of_the_handle() {
     let rig = Rig::new();
     let join = rig.spawn(ready(Bomb("output")));
     let task = join.task();
@@ -131,7 +131,7 @@ fn angry_waker(allowed: &'static &'static [&'static str]) -> Waker {
         |data| use_of(data, "drop", ()),
     );
     fn use_of<T>(data: *const (), name: &'static str, result: T) -> T {
-        // SAFETY: the data is the list that the waker was made with.
+        // SAFETY: the data points to the list from which the waker was made.
         let allowed = unsafe { *data.cast::<&'static [&'static str]>() };
         assert!(allowed.contains(&name), "{name}");
         result
@@ -242,8 +242,8 @@ fn task_11_a_payload_whose_drop_panics_does_not_unwind_from_the_handle() {
     assert!(rig.is_well_and_done());
 }
 
-/// Panics with another of its kind when it is dropped, without an end. It has no size, so what is
-/// leaked of it in the end is nothing.
+/// Panics with another of its kind when it is dropped, without an end. It has no size, so leaking
+/// it leaks no memory.
 struct Endless;
 
 impl Drop for Endless {

@@ -1,4 +1,4 @@
-//! Many threads at once, for the sanitizers and for what models are too small to show.
+//! Many threads at once, for the sanitizers and for cases that are too large for models.
 
 use crate::task::rig::{Drops, Rig, Woken, outcome};
 use crate::task::{Failure, Join, Ran};
@@ -29,7 +29,7 @@ fn counts(
     })
 }
 
-/// Runs what is in the queue until `done`.
+/// Runs tasks from the queue until `done`.
 fn work(rig: &Rig, done: &AtomicBool) {
     while !done.load(Relaxed) {
         while let Some(task) = rig.pop() {
@@ -67,7 +67,7 @@ fn task_7_a_handle_is_polled_again_with_a_foreign_waker_while_its_task_ends() {
 }
 
 #[test]
-fn task_5_outputs_are_dropped_once_whoever_is_faster() {
+fn task_5_outputs_are_dropped_once_in_every_race() {
     let rig = Rig::new();
     let (drops, done) = (Drops::new(), AtomicBool::new(false));
     let places: Vec<_> = (0..TASKS).map(|_| Arc::new(Mutex::new(None::<Waker>))).collect();
