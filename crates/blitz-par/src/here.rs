@@ -24,6 +24,10 @@ pub(crate) fn enter<R: Send>(op: impl FnOnce(Here<'_>) -> R + Send) -> R {
     if let Some(script) = script::current() {
         return op(Here(Kind::Script(&script)));
     }
+    let op = match blitz_core::enter_here(|here| op(Here(Kind::Worker(here)))) {
+        Ok(out) => return out,
+        Err(op) => op,
+    };
     let (mut op, mut out) = (Some(op), None);
     enter_worker(&mut |here| out = op.take().map(|op| op(here)));
     match out {
@@ -32,10 +36,20 @@ pub(crate) fn enter<R: Send>(op: impl FnOnce(Here<'_>) -> R + Send) -> R {
     }
 }
 
+/// Whether the current thread is a worker, or plays a script.
+pub(crate) fn is_inside() -> bool {
+    #[cfg(test)]
+    if script::current().is_some() {
+        return true;
+    }
+    blitz_core::enter_here(|_| ()).is_ok()
+}
+
 /// Runs `op` once on a worker. `op` has no type parameter, so a program compiles the entry from a
 /// foreign thread into a pool once, not once per loop.
-fn enter_worker(op: &mut (dyn FnMut(Here<'_>) + Send)) {
-    blitz_core::enter(|here| op(Here(Kind::Worker(here))));
+#[cold]
+fn enter_worker(op: &mut (dyn FnMut(blitz_core::Here<'_>) + Send)) {
+    blitz_core::enter(op);
 }
 
 impl Here<'_> {

@@ -41,12 +41,12 @@
 ///
 /// [`from_piece`]: crate::iter::from_piece
 pub trait Piece: Sized + Send {
-    /// What the blocks yield.
+    /// The items of the blocks.
     type Item;
-    /// Some of the work, as an iterator. It drops what it has not yielded.
+    /// Some of the work, as an iterator. It drops the items that it has not yielded.
     type Block: Iterator<Item = Self::Item>;
-    /// Whether steps measure the work: cuts come about where they are requested, and each step
-    /// stands for a few items at most. Results in order are computed window by window. If this is
+    /// Whether steps measure the work: cuts are made about where they are requested, and each step
+    /// stands for at most a few items. Results in order are computed window by window. If this is
     /// `false`, as for a tree, one worker pulls the windows block by block.
     const IS_MEASURED: bool = true;
 
@@ -80,7 +80,7 @@ pub trait Exact: Piece<Block: ExactSizeIterator + DoubleEndedIterator> {
     fn cut(&mut self, at: usize) -> Self {
         match self.split_off(at) {
             Some(right) => right,
-            None => panic!("an exact piece has to be cut at {at} and cannot be"),
+            None => panic!("an exact piece must be cut at {at}, but cannot be"),
         }
     }
 
@@ -91,7 +91,8 @@ pub trait Exact: Piece<Block: ExactSizeIterator + DoubleEndedIterator> {
     fn block_back(&mut self, steps: usize) -> Self::Block {
         let mut last = self.cut(self.steps() - steps);
         let block = last.block(steps);
-        // Drops this before the block is returned: if the drop panics, the block is dropped, too.
+        // Drops the rest before it returns the block: if the drop panics, the block is dropped,
+        // too.
         drop(last);
         block
     }

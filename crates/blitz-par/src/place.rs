@@ -2,17 +2,17 @@
 
 #![forbid(unsafe_code)]
 
-/// Where a part of a loop lies among the others: a range of numbers.
+/// The position of a part of a loop among the others: a range of numbers.
 ///
 /// If the loop's length is exact, the numbers are its indexes. Otherwise they only give an order:
-/// cuts, blocks and loops inside of items get shares of the range, which is as long as possible. A
-/// later part has no number below those of an earlier part. A later part that runs at the same time
-/// shares a number with it only if the earlier part has just one number. So places tell only which
-/// part certainly lies before which.
+/// cuts, blocks and loops inside items get shares of the range, which is as long as possible. The
+/// numbers of a later part are never below those of an earlier part. If both parts run at the same
+/// time, they share a number only if the earlier part has just one number. So places only tell
+/// which part certainly lies before which.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Place {
     next: usize,
-    /// Where the block that was taken last ends; if there is no share for it, where it begins.
+    /// The end of the block that was taken last; its begin, if there is no share for it.
     limit: usize,
     end: usize,
     is_exact: bool,
@@ -52,8 +52,8 @@ impl Place {
         Place { limit: self.next, end, is_exact: false, ..*self }
     }
 
-    /// Takes the place of the next loop inside of an item of this block: `share` numbers, or half
-    /// of those that are left.
+    /// Takes the place of the next loop inside an item of this block: `share` numbers, or half of
+    /// the remaining ones.
     #[inline]
     pub(crate) fn take_inner(&mut self, share: Option<usize>) -> Place {
         let width = self.width();
@@ -77,8 +77,8 @@ impl Place {
         self.next = self.limit;
     }
 
-    /// The number behind the share of `steps` steps before `rest` steps. `None`: there is none for
-    /// the ones or for the others.
+    /// The number after the share of `steps` steps, which lie before `rest` steps. `None` if there
+    /// is no number left for one of the two.
     #[inline]
     fn share(&self, steps: usize, rest: usize) -> Option<usize> {
         if self.is_exact {
@@ -90,16 +90,16 @@ impl Place {
         }
     }
 
-    /// As [`share`](Self::share), of a range without a meaning.
+    /// As [`share`](Self::share), for a range that only gives an order.
     fn vague_share(&self, steps: usize, rest: usize) -> Option<usize> {
         let width = self.width();
-        // It need not be exact, but is computed for each block: so avoid an integer division.
+        // It need not be exact, but is computed for each block, so avoid an integer division.
         let part = steps as f64 / (steps as f64 + rest as f64);
         let share = (width as f64 * part) as usize;
         (0 < share && share < width).then(|| self.next + share)
     }
 
-    /// The first number of what has not been folded: its index, if places are exact.
+    /// The first number that has not been folded: an index, if places are exact.
     #[inline]
     pub(crate) fn next(&self) -> usize {
         self.next
@@ -169,8 +169,8 @@ mod tests {
             walk(Place::whole(None), &mut seed, 9, &mut leaves);
             for (index, before) in leaves.iter().enumerate() {
                 for after in &leaves[index..] {
-                    // A later match does not end the search for the first one, and an earlier match
-                    // does not end the search for the last one.
+                    // A later match must not end the search for the first one, and an earlier match
+                    // must not end the search for the last one.
                     assert!(before.next <= after.next, "{before:?} {after:?}");
                     assert!(after.end > before.next, "{before:?} {after:?}");
                 }
@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn shares_are_as_large_as_what_they_are_for() {
+    fn shares_are_as_large_as_their_parts() {
         let mut place = Place::whole(None);
         let beyond = place.split_off(1, 3);
         assert_eq!((place.next, place.end), (0, usize::MAX / 4 + 1));

@@ -8,6 +8,35 @@ use crate::tuning;
 use blitz_parts::cycles;
 use blitz_parts::prim::{AtomicUsize, Instant, Relaxed};
 
+/// How an iterator wants its loop to be cut.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limits {
+    /// Parts have at least this many steps.
+    pub(crate) min: usize,
+    /// Parts have at most this many steps, if that is not below `min`.
+    pub(crate) max: usize,
+    /// How many workers the loop may use.
+    pub(crate) workers: usize,
+    /// Cuts depend on the length alone.
+    pub(crate) fixed: bool,
+}
+
+impl Limits {
+    /// Those of most loops.
+    pub(crate) const NONE: Limits =
+        Limits { min: 1, max: usize::MAX, workers: usize::MAX, fixed: false };
+
+    /// Allows parts of at least `min` steps only.
+    pub(crate) fn at_least(&mut self, min: usize) {
+        self.min = self.min.max(min);
+    }
+
+    /// Cuts parts until they have at most `max` steps.
+    pub(crate) fn at_most(&mut self, max: usize) {
+        self.max = self.max.min(max.max(1));
+    }
+}
+
 /// How a loop is cut.
 #[derive(Debug, Clone, Copy)]
 pub struct Plan<'p> {
@@ -17,15 +46,15 @@ pub struct Plan<'p> {
     pub(crate) max: usize,
     /// How many workers the next loop may use.
     pub(crate) workers: usize,
-    /// Cuts depend on the length alone.
+    /// Whether cuts depend on the length alone.
     pub(crate) fixed: bool,
-    /// With `fixed`: parts of at most this many steps are not cut.
+    /// With `fixed`, parts of at most this many steps are not cut.
     pub(crate) leaf: usize,
-    /// The loop runs inside of an item of another one.
+    /// Whether the loop runs inside an item of another one.
     pub(crate) nested: bool,
-    /// The pool has one worker.
+    /// Whether the pool has one worker.
     pub(crate) alone: bool,
-    /// How many forks to make at the start, whether a worker is idle or not.
+    /// How many forks to make at the start, whether or not a worker is idle.
     pub(crate) eager: u32,
     pub(crate) pace: &'p Pace,
     pub(crate) tickets: Option<&'p Tickets<'p>>,
@@ -48,6 +77,17 @@ impl<'p> Plan<'p> {
         }
     }
 
+    /// Returns the plan of a loop that is not inside of another, in a pool with `workers` workers.
+    #[inline]
+    pub(crate) fn outer(pace: &'p Pace, workers: usize) -> Plan<'p> {
+        let eager = match workers {
+            // Only a spare could take a part, while the worker blocks.
+            1 => 0,
+            _ => workers.next_power_of_two().trailing_zeros() + tuning::EAGER_MORE,
+        };
+        Plan { alone: workers == 1, eager, ..Plan::new(pace) }
+    }
+
     /// Returns the plan of a loop inside of an item of this loop; all such loops share `pace`.
     #[inline]
     pub(crate) fn inside<'q>(&self, pace: &'q Pace) -> Plan<'q>
@@ -62,7 +102,7 @@ impl<'p> Plan<'p> {
         Plan { fixed, alone, nested: true, eager, tickets, ..outer }
     }
 
-    /// The tickets of a loop, if its number of workers is limited anew.
+    /// The tickets of a loop that sets a new limit of workers.
     pub(crate) fn tickets(&self) -> Option<Tickets<'p>> {
         let is_limited = self.workers < usize::MAX;
         is_limited.then(|| Tickets::new(self.workers.max(1) - 1, self.tickets))
@@ -79,14 +119,15 @@ impl<'p> Plan<'p> {
         }
     }
 
-    /// Allows parts of at least `min` steps only.
-    pub(crate) fn at_least(&mut self, min: usize) {
-        self.min = self.min.max(min);
-    }
-
-    /// Cuts parts until they have at most `max` steps.
-    pub(crate) fn at_most(&mut self, max: usize) {
-        self.max = self.max.min(max.max(1));
+    /// The plan of a loop with more limits.
+    pub(crate) fn within(&self, limits: Limits) -> Plan<'p> {
+        Plan {
+            min: self.min.max(limits.min),
+            max: self.max.min(limits.max),
+            workers: self.workers.min(limits.workers),
+            fixed: self.fixed || limits.fixed,
+            ..*self
+        }
     }
 }
 
@@ -94,7 +135,7 @@ impl<'p> Plan<'p> {
 #[derive(Debug, Clone, Copy)]
 pub struct Turn<'a> {
     pub(crate) here: Here<'a>,
-    /// Borrowed, since a loop passes its turn on with each cut.
+    /// Borrowed, because a loop passes its turn on with each cut.
     pub(crate) plan: &'a Plan<'a>,
     pub(crate) place: Place,
 }
@@ -103,14 +144,17 @@ pub struct Turn<'a> {
 #[derive(Debug)]
 pub struct Pace {
     block: AtomicUsize,
-    /// How many steps take long enough to give them to another worker; 0 before the first block.
+    /// How many steps are worth giving to another worker; 0 before the first block.
     part: AtomicUsize,
+    /// How many steps take long enough to be a block of their own.
+    least: AtomicUsize,
 }
 
 impl Pace {
     #[inline]
     pub(crate) fn new() -> Pace {
-        Pace { block: AtomicUsize::new(1), part: AtomicUsize::new(0) }
+        let [block, part, least] = [1, 0, 1].map(AtomicUsize::new);
+        Pace { block, part, least }
     }
 
     /// The length of the next block.
@@ -125,6 +169,12 @@ impl Pace {
         self.part.load(Relaxed)
     }
 
+    /// The least length of a block.
+    #[inline]
+    pub(crate) fn least(&self) -> usize {
+        self.least.load(Relaxed)
+    }
+
     /// Whether no block was timed yet.
     #[inline]
     pub(crate) fn is_unknown(&self) -> bool {
@@ -136,7 +186,7 @@ impl Pace {
     pub(crate) fn learn(&self, steps: usize, ticks: u64) {
         let ticks = ticks.saturating_sub(tuning::TICKS_BESIDES).max(1);
         if steps < self.block() && ticks < tuning::BLOCK_TICKS {
-            // A short remainder says less than the blocks before it.
+            // A short remainder is less accurate than the blocks before it.
             return;
         }
         let longest = steps.saturating_mul(tuning::GROWTH);
@@ -144,6 +194,7 @@ impl Pace {
             // Short blocks grow by the maximum, without a division.
             self.block.store(longest, Relaxed);
             self.part.store(longest, Relaxed);
+            self.least.store(longest, Relaxed);
             return;
         }
         let block = match (steps as u64).checked_mul(tuning::BLOCK_TICKS) {
@@ -153,6 +204,7 @@ impl Pace {
         let part = block / tuning::PARTS_OF_BLOCK;
         self.block.store(block.clamp(1, longest), Relaxed);
         self.part.store(part.clamp(1, longest), Relaxed);
+        self.least.store((block / tuning::LEAST_OF_BLOCK).clamp(1, longest), Relaxed);
     }
 }
 
@@ -193,7 +245,7 @@ impl Clock {
 #[derive(Debug)]
 pub struct Tickets<'p> {
     left: AtomicUsize,
-    /// The tickets of the loop around.
+    /// The tickets of the outer loop.
     outer: Option<&'p Tickets<'p>>,
 }
 
@@ -202,7 +254,7 @@ impl<'p> Tickets<'p> {
         Tickets { left: AtomicUsize::new(helpers), outer }
     }
 
-    /// Takes a ticket of each loop, or none.
+    /// Takes a ticket of this loop and of each outer loop, or none.
     pub(crate) fn take(&self) -> bool {
         let taken = self.left.fetch_update(Relaxed, Relaxed, |left| left.checked_sub(1)).is_ok();
         if taken && self.outer.is_some_and(|outer| !outer.take()) {
@@ -225,7 +277,7 @@ impl<'p> Tickets<'p> {
 pub(crate) struct Held<'p>(Option<&'p Tickets<'p>>);
 
 impl<'p> Held<'p> {
-    /// A ticket, if the plan asks for one and there is one left; `None`: there is none left.
+    /// Takes a ticket, if the plan needs one. Returns `None` if none is left.
     #[inline]
     pub(crate) fn take(plan: &Plan<'p>) -> Option<Held<'p>> {
         match plan.tickets {

@@ -7,7 +7,7 @@ use crate::plan::Turn;
 
 /// Consumes the items of a loop. All threads share it; the state of a part is its `Acc`.
 ///
-/// The trait cannot be named outside of this crate, so parallel iterators cannot be implemented
+/// The trait cannot be named outside this crate, so parallel iterators cannot be implemented
 /// elsewhere. Only this crate's loop and reducers know places, and writing in place relies on them.
 pub trait Reducer<T>: Sync {
     /// The state of a part. It stays on the thread that began the part.
@@ -16,17 +16,19 @@ pub trait Reducer<T>: Sync {
     type Out: Send;
     /// Whether the loop runs window by window and [delivers](Self::deliver) each of them.
     const IN_WINDOWS: bool = false;
-    /// Whether places are compared even if they are not exact. Otherwise parts need no distinct
+    /// Whether places are compared even if they are not exact. If not, parts need no distinct
     /// places.
     const COMPARES_PLACES: bool = false;
-    /// Whether blocks have to be short even if no other worker could use a part: another thread
-    /// ends or watches the loop, or a block takes memory.
+    /// Whether blocks must be short even if no other worker could use a part, because another
+    /// thread may end or watch the loop, or because a block needs memory.
     const SHORT_BLOCKS: bool = false;
+    /// Whether the loop runs inside of an item of another loop, as those of `flat_map` do.
+    const IS_INNER: bool = false;
 
     /// The state of a part that begins at `place`.
     fn start(&self, place: &Place) -> Self::Acc;
 
-    /// Takes a block in: an ordinary iterator chain.
+    /// Consumes a block, which is an ordinary iterator chain.
     fn fold<B: Iterator<Item = T>>(&self, acc: Self::Acc, turn: &Turn<'_>, block: B) -> Self::Acc;
 
     /// Returns the result of the part.
@@ -46,7 +48,7 @@ pub trait Reducer<T>: Sync {
         false
     }
 
-    /// Whether no later part than `out` can change the result.
+    /// Whether no part after `out` can change the result.
     #[inline]
     fn is_settled(&self, _out: &Self::Out) -> bool {
         false
@@ -93,26 +95,28 @@ impl<A, O> Run<A, O> {
     }
 }
 
-/// An adaptor's part in a loop: it changes the items, and the next reducer takes them in.
+/// An adaptor's part in a loop: it changes the items, and the next reducer consumes them.
 pub trait Layer<T>: Sync {
-    /// What the items become.
+    /// The changed items.
     type To;
-    /// What takes them in.
+    /// The reducer that consumes them.
     type Next: Reducer<Self::To>;
     /// The state of a part, including that of the next reducer.
     type Acc;
-    /// Whether blocks have to be short: see [`Reducer::SHORT_BLOCKS`].
+    /// Whether blocks must be short: see [`Reducer::SHORT_BLOCKS`].
     const SHORT_BLOCKS: bool = false;
+    /// Whether the loop is an inner one: see [`Reducer::IS_INNER`].
+    const IS_INNER: bool = false;
 
     /// The next reducer.
     fn next(&self) -> &Self::Next;
-    /// The state of a part of which the next reducer has `acc`.
+    /// Makes the state of a part from `acc`, the state of the next reducer.
     fn wrap(&self, acc: Acc<Self, T>) -> Self::Acc;
     /// Ends the part; returns the state of the next reducer.
     fn unwrap(&self, acc: Self::Acc, turn: &Turn<'_>) -> Acc<Self, T>;
     /// Returns the state of the next reducer so far.
     fn peek<'a>(&self, acc: &'a Self::Acc) -> &'a Acc<Self, T>;
-    /// Takes a block in.
+    /// Consumes a block.
     fn fold<B: Iterator<Item = T>>(&self, acc: Self::Acc, turn: &Turn<'_>, block: B) -> Self::Acc;
     /// Called when another part is about to begin while this one goes on.
     fn before_fork(&self, acc: &mut Self::Acc, place: &Place);
@@ -129,7 +133,7 @@ pub(crate) type Acc<L, T> = <<L as Layer<T>>::Next as Reducer<<L as Layer<T>>::T
 /// The result of the reducer behind a layer.
 pub(crate) type Out<L, T> = <<L as Layer<T>>::Next as Reducer<<L as Layer<T>>::To>>::Out;
 
-/// A layer, as the reducer that it makes of the next one.
+/// A layer as a reducer.
 pub struct Over<L>(pub(crate) L);
 
 impl<T, L: Layer<T>> Reducer<T> for Over<L> {
@@ -138,6 +142,7 @@ impl<T, L: Layer<T>> Reducer<T> for Over<L> {
     const IN_WINDOWS: bool = <L::Next as Reducer<L::To>>::IN_WINDOWS;
     const COMPARES_PLACES: bool = <L::Next as Reducer<L::To>>::COMPARES_PLACES;
     const SHORT_BLOCKS: bool = L::SHORT_BLOCKS || <L::Next as Reducer<L::To>>::SHORT_BLOCKS;
+    const IS_INNER: bool = L::IS_INNER || <L::Next as Reducer<L::To>>::IS_INNER;
 
     #[inline]
     fn start(&self, place: &Place) -> L::Acc {

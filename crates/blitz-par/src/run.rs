@@ -20,7 +20,7 @@ where
     let place = Place::whole(iter.exact_len());
     enter(|here| {
         let pace = Pace::new();
-        let turn = Turn { here, plan: &Plan::new(&pace), place };
+        let turn = Turn { here, plan: &Plan::outer(&pace, here.workers()), place };
         iter.drive(turn, reducer, None).done(reducer, &turn)
     })
 }
@@ -43,6 +43,7 @@ where
 }
 
 /// Begins the loop over a piece. `acc`: the state of the previous part, if there is one.
+#[inline]
 pub(crate) fn begin<P, R>(
     turn: Turn<'_>,
     reducer: &R,
@@ -53,22 +54,67 @@ where
     P: Piece<Item: Send>,
     R: Reducer<P::Item>,
 {
-    let Turn { here, place, .. } = turn;
-    if turn.plan.nested && !turn.plan.fixed && turn.plan.workers == usize::MAX {
-        // Inner loops are many and small, and their plan is complete.
-        return run(turn, reducer, Part::whole(piece, turn.plan), acc);
+    let Turn { plan, .. } = turn;
+    if !plan.fixed && plan.workers == usize::MAX && (plan.nested || !R::IN_WINDOWS) {
+        // Most loops: their plan is complete, and many are small.
+        if R::IS_INNER && !R::COMPARES_PLACES && is_one_block::<P, R>(&turn, &piece) {
+            return run_block(&turn, reducer, piece, acc);
+        }
+        return run(turn, reducer, Part::whole(piece, plan), acc);
     }
+    plan_and_run(turn, reducer, piece, acc)
+}
+
+/// Whether [`run`] would take `piece` in one block, without a cut.
+#[inline]
+fn is_one_block<P: Piece, R: Reducer<P::Item>>(turn: &Turn<'_>, piece: &P) -> bool {
+    let (plan, steps) = (turn.plan, piece.steps());
+    let is_uncut = steps <= plan.max
+        && (steps / 2 < plan.pace.part().max(plan.min) || (plan.eager == 0 && !turn.here.wanted()));
+    piece.exact_len() == Some(steps)
+        && is_uncut
+        && (steps <= plan.pace.block() || (plan.alone && !R::SHORT_BLOCKS))
+        && steps <= turn.here.block_limit()
+}
+
+/// Takes a piece of exact length in one block: most loops inside of items are that short.
+#[inline]
+fn run_block<P, R>(
+    turn: &Turn<'_>,
+    reducer: &R,
+    mut piece: P,
+    acc: Option<R::Acc>,
+) -> Run<R::Acc, R::Out>
+where
+    P: Piece,
+    R: Reducer<P::Item>,
+{
+    let mut acc = acc.unwrap_or_else(|| reducer.start(&turn.place));
+    let steps = piece.steps();
+    if steps > 0 && !reducer.is_done(&acc, &turn.place) {
+        acc = reducer.fold(acc, turn, piece.block(steps));
+    }
+    // Before the result is returned, as in `run`.
+    drop(piece);
+    Run::Live(acc)
+}
+
+/// Completes the plan of a loop that is limited, or has windows, and runs it.
+fn plan_and_run<P, R>(
+    turn: Turn<'_>,
+    reducer: &R,
+    piece: P,
+    acc: Option<R::Acc>,
+) -> Run<R::Acc, R::Out>
+where
+    P: Piece<Item: Send>,
+    R: Reducer<P::Item>,
+{
+    let Turn { here, place, .. } = turn;
     let tickets = turn.plan.tickets();
     let mut plan = turn.plan.limited(&tickets);
     if plan.fixed {
         plan.leaf = piece.steps().div_ceil(tuning::FIXED_PARTS).max(1);
-    }
-    if !plan.nested {
-        plan.alone = here.workers() == 1;
-        plan.eager = match here.workers() {
-            1 => tuning::EAGER_ALONE,
-            workers => workers.next_power_of_two().trailing_zeros() + tuning::EAGER_MORE,
-        };
     }
     let turn = Turn { here, plan: &plan, place };
     if R::IN_WINDOWS && !plan.nested {
@@ -80,7 +126,7 @@ where
                 |turn: Turn<'_>, window| run(turn, reducer, Part::whole(window, turn.plan), None);
             return in_windows(turn, reducer, acc, next, each);
         }
-        // The loop over a pulled window has no windows of its own.
+        // The loop over a pulled window has no inner windows.
         let turn = Turn { plan: &Plan { nested: true, ..plan }, ..turn };
         let (mut piece, len) = (piece, len.min(tuning::WINDOW.saturating_mul(here.workers())));
         let next = || pull(&mut piece, len);
@@ -90,26 +136,28 @@ where
     run(turn, reducer, Part::whole(piece, &plan), acc)
 }
 
-/// What is left of a piece, and how it may be cut.
+/// The rest of a piece, and how it may be cut.
 struct Part<P> {
     piece: P,
-    /// How many cuts to make, whether a worker is idle or not.
+    /// How many cuts to make, whether or not a worker is idle.
     eager: u32,
     /// Whether to check if a fork is wanted. It is checked once per block, so that the loop makes
     /// progress even if forks are always wanted and the piece has no end.
     may_ask: bool,
     /// How many cuts lie below on this thread's stack; in a fixed shape, on any stack.
     depth: u32,
+    /// Whether a small part may be tried first, to learn the pace.
+    may_try: bool,
 }
 
 impl<P: Piece> Part<P> {
     /// A piece that has not been cut on this thread.
     #[inline]
     fn whole(piece: P, plan: &Plan<'_>) -> Part<P> {
-        Part { piece, eager: plan.eager, may_ask: true, depth: 0 }
+        Part { piece, eager: plan.eager, may_ask: true, depth: 0, may_try: true }
     }
 
-    /// How many steps there are at most behind a block of `steps` steps.
+    /// The maximum number of steps after a block of `steps` steps.
     #[inline]
     fn behind(&self, steps: usize) -> usize {
         match self.piece.exact_len() {
@@ -172,21 +220,21 @@ where
 struct Cut {
     /// How many steps the left part keeps.
     at: usize,
-    /// How many cuts of the left part follow, whether a worker is idle or not.
+    /// How many cuts of the left part follow, whether or not a worker is idle.
     eager: u32,
 }
 
-/// Where a piece of `steps` steps is to be cut, if it is.
+/// The cut of a piece of `steps` steps, if one is due.
 #[inline]
 fn due_cut<P: Piece>(turn: &Turn<'_>, part: &Part<P>, steps: usize) -> Option<Cut> {
     let plan = turn.plan;
     let half = steps / 2;
-    // The least length is at least one step.
+    // The minimum length is at least one step.
     if half < plan.min {
         return None;
     }
     let is_due = if plan.fixed {
-        // A piece that may have no end is cut for idle workers only.
+        // A piece that may be endless is cut only for idle workers.
         steps > plan.leaf && steps < usize::MAX
     } else if steps > plan.max && steps < usize::MAX {
         true
@@ -194,10 +242,12 @@ fn due_cut<P: Piece>(turn: &Turn<'_>, part: &Part<P>, steps: usize) -> Option<Cu
         false
     } else {
         // Before the first block the pace allows for everything.
-        let is_wanted = part.may_ask && turn.here.wanted();
-        if part.eager > 0 && !is_wanted && P::IS_MEASURED && plan.pace.is_unknown() {
-            // No worker is idle. Make the left part as small as all eager cuts would: it shows how
-            // long items take. Meanwhile one fork lets other workers take the rest.
+        let may_try = part.may_try && part.eager > 0 && P::IS_MEASURED && plan.pace.is_unknown();
+        let is_few = may_try && steps < tuning::FEW;
+        let is_wanted = !is_few && part.may_ask && turn.here.wanted();
+        if may_try && !is_wanted {
+            // Make the left part as small as all eager cuts would: it shows how long items take.
+            // Meanwhile one fork lets other workers take the rest.
             return Some(Cut { at: (steps >> part.eager).max(plan.min), eager: 0 });
         }
         part.eager > 0 || is_wanted
@@ -206,16 +256,19 @@ fn due_cut<P: Piece>(turn: &Turn<'_>, part: &Part<P>, steps: usize) -> Option<Cu
     (is_due && !is_deep).then(|| Cut { at: steps - half, eager: part.eager.saturating_sub(1) })
 }
 
-/// How long the next block of a part of `steps` steps is. `short_blocks`: it is short even if no
-/// other worker could use a part.
+/// The length of the next block of a part of `steps` steps. `short_blocks` makes it short even if
+/// no other worker could use a part.
 #[inline]
 fn next_block(turn: &Turn<'_>, steps: usize, short_blocks: bool) -> usize {
     let plan = turn.plan;
-    // A piece that may have no end is checked repeatedly.
+    // A piece that may be endless is checked repeatedly.
     if steps < usize::MAX && (plan.fixed || (plan.alone && !short_blocks)) {
         return steps;
     }
-    let block = plan.pace.block().max(plan.min);
+    // Blocks get shorter towards the end: if the last items take longer than those before them,
+    // other workers still find some that are in no block.
+    let share = (steps / tuning::TAIL_BLOCKS).max(plan.pace.least());
+    let block = plan.pace.block().min(share).max(plan.min);
     // A short remainder is not a block of its own.
     let block = if steps <= block.saturating_add(block / 2) { steps } else { block };
     block.min(turn.here.block_limit())
@@ -247,10 +300,11 @@ where
     };
     let second = |here: Here<'_>, stolen: bool| {
         let turn = Turn { here, plan, place: beyond };
-        // A thief begins with a stack of its own; a fixed shape does not depend on thefts.
+        // A thief begins with its own stack. A fixed shape does not depend on thefts.
         let is_new = stolen && !plan.fixed;
         let (eager, depth) = if is_new { (plan.eager, 0) } else { (eager, depth) };
-        let right = Part { piece: right, eager, may_ask: true, depth };
+        // A pace that is still unknown when a thief begins is slow: then cut for more thieves.
+        let right = Part { piece: right, eager, may_ask: true, depth, may_try: !stolen };
         run(turn, reducer, right, None).done(reducer, &turn)
     };
     let (left, right) = match ticket {
@@ -332,7 +386,7 @@ where
 struct Window<W> {
     work: W,
     steps: usize,
-    /// How many steps come after it, as far as that is known.
+    /// How many steps follow it, as far as that is known.
     behind: usize,
 }
 
@@ -346,7 +400,7 @@ fn cut<P: Piece>(rest: &mut Option<P>, len: usize) -> Option<Window<P>> {
     Some(Window { steps: window.steps(), work: window, behind })
 }
 
-/// Takes a window of `len` items out of a piece that is not cut where it should be.
+/// Takes a window of `len` items out of a piece that cannot be cut exactly.
 fn pull<P: Piece>(piece: &mut P, len: usize) -> Option<Window<Vec<P::Item>>> {
     let mut items = Vec::new();
     while items.len() < len && piece.steps() > 0 {
@@ -378,12 +432,12 @@ where
         let compute = |here: Here<'_>, _stolen: bool| {
             let turn = Turn { here, plan, place };
             let run = each(turn, work);
-            // A part that is over does not end later windows, unless a new part would be over, too.
+            // If a part is done, later windows still run, unless a new part would be done, too.
             let is_over = matches!(&run, Run::Live(acc) if reducer.is_done(acc, &place))
                 && reducer.is_done(&reducer.start(&beyond), &beyond);
             (run.done(reducer, &turn), is_over)
         };
-        // The first window has none before it, and all tickets for itself.
+        // The first window has no window before it to deliver, so it needs no ticket.
         let ticket = ready.as_ref().and_then(|_| Held::take(plan));
         let (delivered, (out, is_over)) = match (ready.take(), ticket) {
             (Some(before), Some(ticket)) => {
@@ -402,4 +456,33 @@ where
     }
     let out = ready.unwrap_or_else(|| reducer.finish(reducer.start(&turn.place), &turn));
     Run::Done(reducer.deliver(out))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::next_block;
+    use crate::here::enter;
+    use crate::place::Place;
+    use crate::plan::{Pace, Plan, Turn};
+    use crate::script::play;
+    use crate::tuning;
+
+    #[test]
+    fn blocks_get_shorter_towards_the_end() {
+        play(0, || {
+            enter(|here| {
+                let pace = Pace::new();
+                // A hundred steps take a third of a block.
+                pace.learn(100, tuning::BLOCK_TICKS / 3 + tuning::TICKS_BESIDES);
+                assert_eq!((pace.block(), pace.part(), pace.least()), (300, 60, 30));
+                let turn = Turn { here, plan: &Plan::outer(&pace, 2), place: Place::whole(None) };
+                for steps in 1..2000 {
+                    // The script makes some blocks shorter still, and none longer.
+                    let block = next_block(&turn, steps, false);
+                    let most = if steps <= 45 { steps } else { (steps / 4).clamp(30, 300) };
+                    assert!((1..=most).contains(&block), "{block} of {steps}");
+                }
+            });
+        });
+    }
 }

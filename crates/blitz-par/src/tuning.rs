@@ -1,30 +1,40 @@
 //! Constants, each with its reason.
 
-/// How many ticks of the clock a block should take: about 10 microseconds. An idle worker waits
-/// that long for a part of a loop. A block costs about 20 nanoseconds besides its items.
+/// How many ticks of the clock a block should take: about 10 microseconds. An idle worker waits up
+/// to that long for a part of a loop. A block costs about 20 nanoseconds on top of its items.
 pub(crate) const BLOCK_TICKS: u64 = 30_000;
 
-/// How many ticks of a block go by besides its items: about 20 nanoseconds. The first block has one
-/// item, which takes less if it is tiny.
+/// The overhead of a block in ticks: about 20 nanoseconds. A tiny item, such as the single item of
+/// the first block, takes less.
 pub(crate) const TICKS_BESIDES: u64 = 60;
 
 /// A part that is given away takes at least this fraction of a block: about 2 microseconds. A
-/// shorter part is done before a thief comes, and a loop would fork for each item while a worker
-/// looks for work.
+/// shorter part is done before a thief arrives, and a loop would fork for each item while a worker
+/// searches.
 pub(crate) const PARTS_OF_BLOCK: usize = 5;
 
+/// A block takes at least this fraction of what it should: about a microsecond. What it costs
+/// besides its items is a fortieth of that.
+pub(crate) const LEAST_OF_BLOCK: usize = 10;
+
+/// A block is at most this fraction of its part. Of ten thousand items whose last hundred take a
+/// thousand times as long as the others, one worker had all of those hundred in its last block.
+pub(crate) const TAIL_BLOCKS: usize = 4;
+
 /// The largest factor by which blocks grow. The first block has one item of unknown cost, which may
-/// be all there is to do. Each step costs a look at the clock: a loop of 1,000 tiny items takes
-/// three of them, as long as 100 items. Other workers cannot take items of a block; but until the
-/// pace is known the part is small, and they can take the other parts.
+/// be the whole work. Each step of growth costs a reading of the clock: a loop of 1,000 tiny items
+/// needs three, which take as long as 100 items. Other workers cannot take items of a block; but
+/// until the pace is known the part is small, and they can take the other parts.
 pub(crate) const GROWTH: usize = 64;
 
 /// Forks beyond those that give each worker a part. They cost some nanoseconds each; while a long
 /// item runs, only these forks let other workers take later items.
 pub(crate) const EAGER_MORE: u32 = 2;
 
-/// Forks in a pool of one worker: only a spare could take them, while the worker blocks.
-pub(crate) const EAGER_ALONE: u32 = 1;
+/// A loop with fewer items tries some of them before it gives idle workers half of the rest. If the
+/// items are as short as possible, a quarter of a nanosecond, they all take no longer than a steal.
+/// If they are long, a thief has the rest at once, and cuts it.
+pub(crate) const FEW: usize = 512;
 
 /// How many cuts may lie on one stack. Work that is cut in halves has fewer. Work of unknown
 /// length, such as a tree, would get deeper with each idle worker.
@@ -33,17 +43,17 @@ pub(crate) const DEPTH_MAX: u32 = 128;
 /// After how many cuts `par_bridge` begins anew, with an empty stack.
 pub(crate) const BRIDGE_DEPTH_MAX: u32 = 32;
 
-/// Forks of a loop inside of an item of another loop, if such items take long.
+/// Forks of a loop inside an item of another loop, if these items take long.
 pub(crate) const EAGER_INSIDE: u32 = 2;
 
-/// Into how many parts a loop of a fixed shape is cut: enough for 64 workers, few enough to keep
-/// what a part costs small.
+/// Into how many parts a loop of a fixed shape is cut: enough for 64 workers, and few enough to
+/// keep the overhead small.
 pub(crate) const FIXED_PARTS: usize = 128;
 
 /// How many items `for_each_in_order` computes at once per worker by default.
 pub(crate) const WINDOW: usize = 1024;
 
-/// How many items `par_bridge` takes out at most in one go, under its lock.
+/// The maximum number of items that `par_bridge` takes out at once, under its lock.
 pub(crate) const BATCH_MAX: usize = 64;
 
 /// Slices below this are sorted by the standard library alone, and parts have at least this length.
@@ -52,5 +62,6 @@ pub(crate) const SORT_ALONE: usize = 4096;
 /// Into how many parts per worker a slice is cut to be sorted.
 pub(crate) const SORT_PARTS: usize = 4;
 
-/// From this many bytes on several workers move items. Below, the caches of one core are faster.
+/// From this many bytes on, several workers move items. Below that, the caches of one core are
+/// faster.
 pub(crate) const MOVE_ALONE: usize = 1 << 18;

@@ -2,7 +2,7 @@
 
 use crate::iter::{IndexedParallelIterator, ParallelIterator};
 use crate::piece::{Counted, Exact, Piece};
-use crate::plan::{Plan, Turn};
+use crate::plan::{Limits, Turn};
 use crate::reducer::{Reducer, Run};
 use crate::run::both;
 use std::iter;
@@ -68,9 +68,9 @@ where
         ChainPiece { a: self.a.piece(), b: self.b.piece() }
     }
 
-    fn tune(&self, plan: &mut Plan<'_>) {
-        self.a.tune(plan);
-        self.b.tune(plan);
+    fn tune(&self, limits: &mut Limits) {
+        self.a.tune(limits);
+        self.b.tune(limits);
     }
 }
 

@@ -1,12 +1,12 @@
-//! Loops inside of items: `flat_map`, `flatten`.
+//! Loops inside items: `flat_map`, `flatten`.
 //!
-//! An inner loop that does not fork continues with the state of the part around it, so that small
-//! inner loops cost little. Only an inner loop that forks has results to merge.
+//! An inner loop that does not fork continues with the state of the outer part, so small inner
+//! loops cost little. Only an inner loop that forks has results to merge.
 
 use crate::iter::{IntoParallelIterator, ParallelIterator};
 use crate::place::Place;
 use crate::plan::{Pace, Turn};
-use crate::reducer::{Reducer, Run};
+use crate::reducer::{Layer, Over, Reducer, Run};
 
 adaptor! {
     /// Passes on the items of the parallel iterators that a function returns: made by
@@ -52,12 +52,28 @@ where
     S: IntoParallelIterator,
     N: Reducer<S::Item>,
 {
-    let flat = Flat { f, next, pace: &Pace::new() };
+    let flat = Flat { f, next: &Over(Inside { next }), pace: &Pace::new() };
     let acc = acc.map(|acc| State { before: None, live: Some(acc) });
     match base.drive(turn, &flat, acc) {
         Run::Live(State { before: None, live: Some(acc) }) => Run::Live(acc),
         Run::Live(state) => Run::Done(flat.finish(state, &turn)),
         Run::Done(out) => Run::Done(out),
+    }
+}
+
+/// Tells the loop that it is an inner one, and changes nothing else.
+struct Inside<'l, N> {
+    next: &'l N,
+}
+
+impl<T, N: Reducer<T>> Layer<T> for Inside<'_, N> {
+    type To = T;
+    const IS_INNER: bool = true;
+    stateless!(T);
+
+    #[inline]
+    fn fold<B: Iterator<Item = T>>(&self, acc: N::Acc, turn: &Turn<'_>, block: B) -> N::Acc {
+        self.next.fold(acc, turn, block)
     }
 }
 
@@ -86,6 +102,7 @@ where
     const IN_WINDOWS: bool = N::IN_WINDOWS;
     const COMPARES_PLACES: bool = N::COMPARES_PLACES;
     const SHORT_BLOCKS: bool = N::SHORT_BLOCKS;
+    const IS_INNER: bool = N::IS_INNER;
 
     fn start(&self, place: &Place) -> Self::Acc {
         State { before: None, live: Some(self.next.start(place)) }

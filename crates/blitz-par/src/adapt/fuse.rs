@@ -3,7 +3,7 @@
 use crate::iter::{IndexedParallelIterator, ParallelIterator};
 use crate::piece::{Exact, Piece};
 use crate::place::Place;
-use crate::plan::{Plan, Turn};
+use crate::plan::{Limits, Turn};
 use crate::reducer::{Layer, Reducer, Run};
 use blitz_parts::prim::{AtomicBool, Relaxed};
 use std::fmt;
@@ -85,12 +85,12 @@ impl<'p, P: Piece> Piece for FusePiece<'p, P> {
 
 impl<P: Exact> Exact for FusePiece<'_, P> {}
 
-/// A block that ends when the fuse is blown, and blows it if it is dropped by a panic.
+/// A block that ends when the fuse is blown, and blows it if a panic drops the block.
 #[derive(Debug)]
 pub struct Fused<'p, B> {
     block: B,
     blown: &'p AtomicBool,
-    /// The thread unwinds already, by a panic that is not the loop's.
+    /// Whether the thread was already unwinding from a panic outside the loop.
     unwinds: bool,
 }
 

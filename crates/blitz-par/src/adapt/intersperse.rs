@@ -1,14 +1,14 @@
 //! `intersperse`: a separator between each two items.
 //!
-//! Whether a part of a loop has items is known only at its end. So each part puts separators
-//! between its own items. Where two parts meet, one more is added if both have items.
+//! Only at its end is it known whether a part of a loop has items. So each part puts separators
+//! between its own items. Where two parts meet, one more separator is added if both have items.
 
 use super::seeds::Seeds;
 use crate::here::enter;
 use crate::iter::{IndexedParallelIterator, ParallelIterator};
 use crate::piece::{Exact, Piece};
 use crate::place::Place;
-use crate::plan::{Pace, Plan, Turn};
+use crate::plan::{Limits, Pace, Plan, Turn};
 use crate::reducer::{Reducer, Run};
 use std::iter::once;
 
@@ -61,7 +61,7 @@ struct State<T, A> {
     acc: A,
 }
 
-/// What came of a part.
+/// The result of a part.
 struct Part<O> {
     any: bool,
     out: O,
@@ -80,6 +80,7 @@ impl<T: Clone + Send, N: Reducer<T>> Reducer<T> for Between<'_, T, N> {
     const IN_WINDOWS: bool = N::IN_WINDOWS;
     const COMPARES_PLACES: bool = N::COMPARES_PLACES;
     const SHORT_BLOCKS: bool = N::SHORT_BLOCKS;
+    const IS_INNER: bool = N::IS_INNER;
 
     fn start(&self, place: &Place) -> Self::Acc {
         self.state(self.next.start(place))
@@ -108,7 +109,7 @@ impl<T: Clone + Send, N: Reducer<T>> Reducer<T> for Between<'_, T, N> {
         if !(left.any && right.any) {
             return Part { any, out: self.next.merge(left.out, right.out), place };
         }
-        // Both parts have ended, so at least one seed is there.
+        // Both parts have ended, so there is at least one seed.
         let seed = self.seeds.take();
         let separator = seed.clone();
         self.seeds.put(seed);
@@ -188,8 +189,8 @@ impl<I: IndexedParallelIterator<Item: Clone>> IndexedParallelIterator for Inters
         Alternating { base: self.base.piece(), separator, separator_next: false, left }
     }
 
-    fn tune(&self, plan: &mut Plan<'_>) {
-        self.base.tune(plan);
+    fn tune(&self, limits: &mut Limits) {
+        self.base.tune(limits);
     }
 }
 

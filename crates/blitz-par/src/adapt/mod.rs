@@ -2,7 +2,7 @@
 
 #![forbid(unsafe_code)]
 
-/// Defines an adaptor: its fields, `Clone` if they have it, and `Debug` of what it adapts.
+/// Defines an adaptor: its fields, `Clone` if they have it, and `Debug` of its base.
 macro_rules! adaptor {
     ($(#[$doc:meta])* $name:ident<$($base:ident),+ $(; $($param:ident),+)?>
      { $($part:ident),+ } { $($field:ident: $type:ty),* }) => {
@@ -81,7 +81,7 @@ macro_rules! stateful {
     };
 }
 
-/// A layer without a state: what it makes of a block.
+/// A layer without state, defined by how it transforms a block.
 macro_rules! layer {
     (
         $layer:ident [$($f:ident: $F:ident)?] [$($shared:ident: $Shared:ty)?],
@@ -148,7 +148,7 @@ macro_rules! drive {
     };
 }
 
-/// How an adaptor drives what it adapts: through a layer.
+/// How an adaptor drives its base: through a layer.
 macro_rules! drive_layer {
     (|$self:ident, $next:ident| $layer:expr) => {
         drive!(|$self, turn, $next, acc| {
@@ -158,7 +158,7 @@ macro_rules! drive_layer {
     };
 }
 
-/// There are as many items as there are of what is adapted.
+/// The adaptor has as many items as its base.
 macro_rules! as_many {
     () => {
         fn exact_len(&self) -> Option<usize> {
@@ -171,7 +171,7 @@ macro_rules! as_many {
     };
 }
 
-/// An indexed iterator that has as many items as what it adapts, and is cut as that is.
+/// An indexed iterator that has as many items as its base, and is cut at the same places.
 macro_rules! as_indexed {
     ($piece:ty, |$self:ident| $make:expr) => {
         type Piece<'p>
@@ -187,8 +187,8 @@ macro_rules! as_indexed {
             $make
         }
 
-        fn tune(&self, plan: &mut Plan<'_>) {
-            self.base.tune(plan);
+        fn tune(&self, limits: &mut Limits) {
+            self.base.tune(limits);
         }
     };
 }

@@ -1,4 +1,4 @@
-//! Functions with a value of their own: `map_with`, `map_init`.
+//! Functions with a value per part of the loop: `map_with`, `map_init`.
 //!
 //! The value lasts as long as its part of the loop. It need not be `Send` if a function makes it on
 //! the thread that uses it.
@@ -6,7 +6,7 @@
 use super::seeds::{Init, Seeds};
 use crate::iter::{IndexedParallelIterator, ParallelIterator};
 use crate::piece::{Exact, Piece};
-use crate::plan::{Plan, Turn};
+use crate::plan::{Limits, Turn};
 use crate::reducer::{Layer, Reducer, Run};
 use crate::run::through;
 
@@ -94,9 +94,9 @@ where
     as_many!();
 }
 
-/// How the value of a block is made. On the way to other adaptors a value lasts for one block only.
+/// How the value of a block is made. In front of other adaptors a value lasts for only one block.
 pub trait Make: Clone + Send {
-    /// What is made.
+    /// The type of the value.
     type Value;
     /// Makes one.
     fn make(&self) -> Self::Value;

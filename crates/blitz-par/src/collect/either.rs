@@ -6,7 +6,7 @@ use super::unzip::{Divide, collect_both, extend_both};
 use crate::iter::{FromParallelIterator, IntoParallelIterator};
 use crate::iter::{IndexedParallelIterator, ParallelExtend, ParallelIterator};
 use crate::piece::{Exact, Piece};
-use crate::plan::{Plan, Turn};
+use crate::plan::{Limits, Turn};
 use crate::reducer::{Reducer, Run};
 use either::Either;
 
@@ -105,10 +105,10 @@ where
         EitherPiece(self.as_mut().map_either(L::piece, R::piece))
     }
 
-    fn tune(&self, plan: &mut Plan<'_>) {
+    fn tune(&self, limits: &mut Limits) {
         match self {
-            Either::Left(iter) => iter.tune(plan),
-            Either::Right(iter) => iter.tune(plan),
+            Either::Left(iter) => iter.tune(limits),
+            Either::Right(iter) => iter.tune(limits),
         }
     }
 }

@@ -1,11 +1,11 @@
-//! One item of those that match: any, the first, the last.
+//! Searches for one matching item: any, the first, the last.
 
 use crate::place::Place;
 use crate::plan::Turn;
 use crate::reducer::Reducer;
 use blitz_parts::prim::{AtomicBool, AtomicUsize, Relaxed};
 
-/// Finds a match; `mark` says which one, and when parts end.
+/// Finds a match; `mark` decides which one, and when parts end.
 pub(crate) struct Find<F, M> {
     f: F,
     mark: M,
@@ -13,7 +13,7 @@ pub(crate) struct Find<F, M> {
 
 /// State that the parts of a search share.
 pub(crate) trait Mark: Sync {
-    /// Whether a match behind is better than one before.
+    /// Whether a later match is better than an earlier one.
     const LAST: bool = false;
     /// Notes a match at `place`.
     fn set(&self, place: &Place);
@@ -23,9 +23,9 @@ pub(crate) trait Mark: Sync {
 
 /// For any match: whether there is one.
 pub(crate) struct Any(AtomicBool);
-/// The lowest place of a match: parts that lie behind end.
+/// The lowest place of a match. Parts that lie after it end.
 pub(crate) struct First(AtomicUsize);
-/// The highest place of a match: parts that lie before end.
+/// The highest place of a match. Parts that lie before it end.
 pub(crate) struct Last(AtomicUsize);
 
 impl Mark for Any {
@@ -97,11 +97,16 @@ impl<T, U: Send, F: Fn(T) -> Option<U> + Sync, M: Mark> Reducer<T> for Find<F, M
         mut block: B,
     ) -> Option<U> {
         let found = if M::LAST {
-            block.filter_map(&self.f).last()
+            // Not `last`, which returns the next match before it drops this one: if the drop
+            // panics, the next match leaks.
+            block.filter_map(&self.f).fold(None, |last, next| {
+                drop(last);
+                Some(next)
+            })
         } else {
             let found = if acc.is_none() { block.find_map(&self.f) } else { None };
-            // Drops this before the result is returned: if the drop panics, the result is dropped,
-            // too.
+            // Drops the block before the result is returned: if the drop panics, the result is
+            // dropped, too.
             drop(block);
             found
         };

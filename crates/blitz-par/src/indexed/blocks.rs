@@ -2,7 +2,7 @@
 
 use crate::iter::{IndexedParallelIterator, ParallelIterator};
 use crate::piece::{Exact, Piece};
-use crate::plan::Turn;
+use crate::plan::{Limits, Turn};
 use crate::reducer::{Reducer, Run};
 use crate::run::begin;
 
@@ -50,8 +50,9 @@ where
     I: IndexedParallelIterator,
     N: Reducer<I::Item>,
 {
-    let mut plan = *turn.plan;
-    base.tune(&mut plan);
+    let mut limits = Limits::NONE;
+    base.tune(&mut limits);
+    let plan = turn.plan.within(limits);
     let mut turn = Turn { plan: &plan, ..turn };
     let mut rest = base.piece();
     let mut before: Option<N::Out> = None;

@@ -2,7 +2,7 @@
 
 use crate::iter::{IndexedParallelIterator, ParallelIterator};
 use crate::piece::{Exact, Piece};
-use crate::plan::{Plan, Turn};
+use crate::plan::{Limits, Turn};
 use crate::reducer::{Reducer, Run};
 use crate::run::begin;
 
@@ -23,15 +23,15 @@ adaptor! {
     FoldChunksWith<I; S, F> { base } { size: usize, seed: S, f: F }
 }
 
-/// What becomes of the items of a chunk.
+/// How the items of a chunk are combined.
 pub trait Group<T>: Clone + Send {
-    /// What becomes of them.
+    /// The result for a chunk.
     type Out;
-    /// Makes it.
+    /// Combines the items of a chunk.
     fn group(&self, items: impl Iterator<Item = T>) -> Self::Out;
 }
 
-/// Collects them.
+/// Collects the items of a chunk.
 #[derive(Debug, Clone, Copy)]
 pub struct IntoVec;
 
@@ -43,7 +43,7 @@ impl<T> Group<T> for IntoVec {
     }
 }
 
-/// Folds them from what a function returns.
+/// Folds the items of a chunk, starting with a function's result.
 #[derive(Debug)]
 pub struct ByFold<'p, G, F>(&'p G, &'p F);
 
@@ -65,7 +65,7 @@ where
     }
 }
 
-/// Folds them from a clone of a value, which each piece has.
+/// Folds the items of a chunk, starting with a clone of a value; each piece has the value.
 #[derive(Debug)]
 pub struct ByFoldWith<'p, S, F>(S, &'p F);
 
@@ -117,8 +117,8 @@ macro_rules! grouped {
                 Grouped { base: $self.base.piece(), size: $self.size, group: $make }
             }
 
-            fn tune(&self, plan: &mut Plan<'_>) {
-                self.base.tune(plan);
+            fn tune(&self, limits: &mut Limits) {
+                self.base.tune(limits);
             }
         }
     };
@@ -132,7 +132,7 @@ grouped!(FoldChunksWith[S, F] S, [S, F]
     where [S: Clone + Send, F: Fn(S, I::Item) -> S + Sync + Send,],
     ByFoldWith<'p, S, F>, |self| ByFoldWith(self.seed.clone(), &self.f));
 
-/// A piece of iterators over chunks, and a block of one.
+/// A piece of iterators over chunks, or a block of such a piece.
 #[derive(Debug)]
 pub struct Grouped<P, G> {
     base: P,
@@ -141,7 +141,7 @@ pub struct Grouped<P, G> {
 }
 
 impl<P: Exact, G: Clone> Grouped<P, G> {
-    /// How many items of the base go with `steps` steps.
+    /// How many items of the base belong to `steps` steps.
     fn below(&self, steps: usize) -> usize {
         steps.saturating_mul(self.size).min(self.base.steps())
     }

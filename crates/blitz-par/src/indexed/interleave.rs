@@ -2,7 +2,7 @@
 
 use crate::iter::{IndexedParallelIterator, ParallelIterator};
 use crate::piece::{Exact, Piece};
-use crate::plan::{Plan, Turn};
+use crate::plan::{Limits, Turn};
 use crate::reducer::{Reducer, Run};
 use crate::run::begin;
 
@@ -68,9 +68,9 @@ macro_rules! interleave {
                 Interleaved { a, b, lens, b_next: false }
             }
 
-            fn tune(&self, plan: &mut Plan<'_>) {
-                self.a.tune(plan);
-                self.b.tune(plan);
+            fn tune(&self, limits: &mut Limits) {
+                self.a.tune(limits);
+                self.b.tune(limits);
             }
         }
     };
@@ -79,7 +79,7 @@ macro_rules! interleave {
 interleave!(Interleave, |a, b| (a, b));
 interleave!(InterleaveShortest, |a, b| if a <= b { (a, a) } else { (b + 1, b) });
 
-/// A piece of interleaved iterators, and a block of one.
+/// A piece of interleaved iterators, or a block of such a piece.
 #[derive(Debug)]
 pub struct Interleaved<A, B> {
     a: A,
@@ -167,7 +167,7 @@ where
 {
     fn next_back(&mut self) -> Option<A::Item> {
         let (a, b) = self.lens;
-        // The longer one is last; of two of the same length, the one that is not next.
+        // The longer one is last. If the lengths are equal, the one that is not next is last.
         if a > b || (a == b && self.b_next) {
             self.lens.0 = a.checked_sub(1)?;
             self.a.next_back()

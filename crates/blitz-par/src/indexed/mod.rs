@@ -1,4 +1,4 @@
-//! Adaptors that need to know where each item is.
+//! Adaptors that need the index of each item.
 
 #![forbid(unsafe_code)]
 
@@ -6,9 +6,17 @@
 macro_rules! drive_piece {
     () => {
         drive!(|mut self, turn, next, acc| {
-            let mut plan = *turn.plan;
-            self.tune(&mut plan);
-            begin(Turn { plan: &plan, ..turn }, next, self.piece(), acc)
+            let mut limits = $crate::plan::Limits::NONE;
+            self.tune(&mut limits);
+            // Most loops have none: then the plan is not copied.
+            let tuned;
+            let plan = if limits == $crate::plan::Limits::NONE {
+                turn.plan
+            } else {
+                tuned = turn.plan.within(limits);
+                &tuned
+            };
+            begin(Turn { plan, ..turn }, next, self.piece(), acc)
         });
 
         fn exact_len(&self) -> Option<usize> {

@@ -3,7 +3,7 @@
 use crate::iter::{IndexedParallelIterator, IntoParallelIterator, ParallelIterator};
 use crate::iter::{IntoParallelRefIterator, IntoParallelRefMutIterator};
 use crate::piece::{Exact, Piece};
-use crate::plan::{Plan, Turn};
+use crate::plan::{Limits, Turn};
 use crate::reducer::{Reducer, Run};
 use crate::run::begin;
 
@@ -88,8 +88,8 @@ macro_rules! multizip {
                 MultiZipPiece(pieces)
             }
 
-            fn tune(&self, plan: &mut Plan<'_>) {
-                $(self.tuple.$i.tune(plan);)+
+            fn tune(&self, limits: &mut Limits) {
+                $(self.tuple.$i.tune(limits);)+
             }
         }
 

@@ -1,8 +1,8 @@
-//! The other way round: `rev`.
+//! Reverse order: `rev`.
 
 use crate::iter::{IndexedParallelIterator, ParallelIterator};
 use crate::piece::{Exact, Piece};
-use crate::plan::{Plan, Turn};
+use crate::plan::{Limits, Turn};
 use crate::reducer::{Reducer, Run};
 use crate::run::begin;
 use std::iter;

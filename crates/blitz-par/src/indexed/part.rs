@@ -3,7 +3,7 @@
 use crate::end::reduce::ForEach;
 use crate::iter::{IndexedParallelIterator, ParallelIterator, from_piece};
 use crate::piece::{Exact, Piece};
-use crate::plan::{Plan, Turn};
+use crate::plan::{Limits, Turn};
 use crate::reducer::{Reducer, Run};
 use crate::run::{begin, reduce};
 
@@ -41,8 +41,8 @@ macro_rules! part {
                 $cut
             }
 
-            fn tune(&self, plan: &mut Plan<'_>) {
-                self.base.tune(plan);
+            fn tune(&self, limits: &mut Limits) {
+                self.base.tune(limits);
             }
         }
     };

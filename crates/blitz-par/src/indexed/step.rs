@@ -2,7 +2,7 @@
 
 use crate::iter::{IndexedParallelIterator, ParallelIterator};
 use crate::piece::{Exact, Piece};
-use crate::plan::{Plan, Turn};
+use crate::plan::{Limits, Turn};
 use crate::reducer::{Reducer, Run};
 use crate::run::begin;
 use std::iter;
@@ -32,8 +32,8 @@ impl<I: IndexedParallelIterator> IndexedParallelIterator for StepBy<I> {
         StepPiece { base: self.base.piece(), step: self.step }
     }
 
-    fn tune(&self, plan: &mut Plan<'_>) {
-        self.base.tune(plan);
+    fn tune(&self, limits: &mut Limits) {
+        self.base.tune(limits);
     }
 }
 
@@ -45,7 +45,7 @@ pub struct StepPiece<P> {
 }
 
 impl<P: Exact> StepPiece<P> {
-    /// How many items of the base go with `steps` steps.
+    /// How many items of the base belong to `steps` steps.
     fn below(&self, steps: usize) -> usize {
         steps.saturating_mul(self.step).min(self.base.steps())
     }

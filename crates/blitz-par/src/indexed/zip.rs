@@ -2,7 +2,7 @@
 
 use crate::iter::{IndexedParallelIterator, ParallelIterator};
 use crate::piece::{Exact, Piece};
-use crate::plan::{Plan, Turn};
+use crate::plan::{Limits, Turn};
 use crate::reducer::{Reducer, Run};
 use crate::run::begin;
 use std::iter;
@@ -56,9 +56,9 @@ macro_rules! zip {
                 ZipPiece { a, b }
             }
 
-            fn tune(&self, plan: &mut Plan<'_>) {
-                self.a.tune(plan);
-                self.b.tune(plan);
+            fn tune(&self, limits: &mut Limits) {
+                self.a.tune(limits);
+                self.b.tune(limits);
             }
         }
     };

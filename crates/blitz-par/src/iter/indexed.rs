@@ -1,4 +1,4 @@
-//! Parallel iterators that know where each item is.
+//! Parallel iterators that know the index of each item.
 
 use super::{IntoParallelIterator, ParallelIterator};
 use crate::collect::unzip::{Pairs, extend_both};
@@ -12,17 +12,17 @@ use crate::indexed::positions::Positions;
 use crate::indexed::step::StepBy;
 use crate::indexed::zip::{Enumerate, Zip, ZipEq};
 use crate::piece::Exact;
-use crate::plan::Plan;
+use crate::plan::Limits;
 use crate::source::{slice, vec};
 use std::cmp::Ordering;
 
 /// The other iterator of methods that take two.
 type Other<T> = <T as IntoParallelIterator>::Iter;
 
-/// A parallel iterator that knows where each item is.
+/// A parallel iterator that knows the index of each item.
 #[allow(clippy::len_without_is_empty, reason = "as `ExactSizeIterator`")]
 pub trait IndexedParallelIterator: ParallelIterator {
-    /// All of the work, as a piece. It may borrow from the iterator.
+    /// The whole work as a piece. It may borrow from the iterator.
     #[doc(hidden)]
     type Piece<'p>: Exact<Item = Self::Item>
     where
@@ -42,7 +42,7 @@ pub trait IndexedParallelIterator: ParallelIterator {
 
     /// Changes the plan of a loop over the piece.
     #[doc(hidden)]
-    fn tune(&self, _plan: &mut Plan<'_>) {}
+    fn tune(&self, _limits: &mut Limits) {}
 
     /// Goes through the items in blocks, one after the other. Each block is twice as long as the
     /// one before. For searches that are likely to end soon.
@@ -94,7 +94,7 @@ pub trait IndexedParallelIterator: ParallelIterator {
     /// ```
     ///
     /// # Panics
-    /// If `target` has another length.
+    /// If `target` has a different length.
     #[track_caller]
     fn collect_into_slice(self, target: &mut [Self::Item]) {
         let (len, room) = (self.len(), target.len());
@@ -134,7 +134,7 @@ pub trait IndexedParallelIterator: ParallelIterator {
         Zip { a: self, b: other.into_par_iter() }
     }
 
-    /// As [`zip`](Self::zip), of iterators of the same length.
+    /// As [`zip`](Self::zip), for iterators of the same length.
     ///
     /// ```
     /// # use blitz::prelude::*;

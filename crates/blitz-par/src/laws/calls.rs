@@ -7,7 +7,7 @@ use crate::prelude::*;
 use blitz_core::Pool;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
-/// How many times a program calls what it is given.
+/// How many times a program calls its argument.
 fn calls(program: impl FnOnce(&(dyn Fn() + Sync))) -> usize {
     let count = AtomicUsize::new(0);
     program(&|| ignore(count.fetch_add(1, Relaxed)));
@@ -30,6 +30,16 @@ fn skipped_items_are_computed() {
     });
 }
 
+#[test]
+fn a_worker_that_is_alone_makes_one_state() {
+    let pool = Pool::builder().workers(1).build().unwrap();
+    let made = calls(|call| {
+        let items = (0..10_000_u64).into_par_iter().map_init(call, |(), n| n);
+        assert_eq!(pool.install(|| items.sum::<u64>()), 49_995_000);
+    });
+    assert_eq!(made, 1);
+}
+
 /// An item whose clones are counted.
 struct Counted<'a>(&'a AtomicUsize);
 
@@ -41,7 +51,7 @@ impl Clone for Counted<'_> {
 }
 
 #[test]
-fn what_is_stepped_over_is_not_cloned() {
+fn skipped_items_are_not_cloned() {
     for workers in [1, 2, 8] {
         let pool = Pool::builder().workers(workers).build().unwrap();
         let clones = |step, min| {
@@ -50,8 +60,10 @@ fn what_is_stepped_over_is_not_cloned() {
             assert_eq!(pool.install(|| items.count()), 2);
             count.into_inner()
         };
-        // One clone for the cut, and one for each later item of the part before the cut.
-        assert_eq!((clones(99, 1), clones(50, 1)), (2, 3));
+        // One clone for the cut, and one for each later item of the part before the cut. A worker
+        // that is alone cuts nothing.
+        let cuts = usize::from(workers > 1);
+        assert_eq!((clones(99, 1), clones(50, 1)), (1 + cuts, 2 + cuts));
         // There is no cut, and the second item is the original.
         assert_eq!(clones(99, 2), 1);
     }

@@ -1,4 +1,4 @@
-//! Whatever panics, each item is dropped once.
+//! Each item is dropped once, whatever panics.
 //!
 //! Closures drop what they do not return before they return: the compiler loses a result if a drop
 //! at the end of a function panics. For the same reason values that a loop keeps besides its items
@@ -28,10 +28,10 @@ impl Ledger {
         Ledger { calls, limit, next, alive: Mutex::default() }
     }
 
-    /// A call of user code, which panics if it is the one.
+    /// Counts a call of user code, and panics at the chosen one.
     fn call(&self) {
         if self.calls.fetch_add(1, Relaxed) == self.limit && !std::thread::panicking() {
-            // Without a report: there are many.
+            // Skip the panic hook: there are many panics.
             resume_unwind(Box::new(self.limit));
         }
     }
@@ -84,7 +84,7 @@ impl Drop for Item<'_> {
     }
 }
 
-/// A collection that puts items of its own before those that it is given, and behind them.
+/// A collection that puts its own items before and after the given ones.
 struct Framed<'a> {
     ledger: &'a Ledger,
     all: Vec<Item<'a>>,
@@ -99,7 +99,8 @@ impl<'a> ParallelExtend<Item<'a>> for Framed<'a> {
 
 /// Runs `program` with a panic at each of its calls in turn.
 fn balanced(program: impl Fn(&Ledger) + Sync) {
-    let pool = Pool::builder().workers(4).build().unwrap();
+    // A worker that is alone takes all items in one block.
+    let pools = [1, 4].map(|workers| Pool::builder().workers(workers).build().unwrap());
     let mut limit = 0;
     loop {
         let mut panicked = false;
@@ -113,7 +114,9 @@ fn balanced(program: impl Fn(&Ledger) + Sync) {
         for seed in (0..SEEDS).step_by(if limit < 4 { 3 } else { 7 }) {
             check(&|program| play(seed, program));
         }
-        check(&|program| pool.install(program));
+        for pool in &pools {
+            check(&|program| pool.install(program));
+        }
         if !panicked {
             return;
         }

@@ -1,4 +1,4 @@
-//! What Rayon does not have, and where loops run.
+//! Methods that Rayon does not have, and where loops run.
 
 use super::{everywhere, ignore, scripted};
 use crate::CancelToken;
@@ -64,7 +64,7 @@ fn a_state_is_made_for_each_part_and_need_not_be_sent() {
         });
         let (inits, parts) = (inits.into_inner(), parts.into_inner());
         assert!(inits == parts, "{inits} values for {parts} parts");
-        // The first cuts come unasked. Beyond them there is one for each theft or so.
+        // The first cuts are made without a request. After them there is about one per theft.
         assert!(workers > 1 || parts <= 8, "{parts} parts on one worker");
     }
 }
@@ -101,7 +101,7 @@ fn at_most_two_windows_are_ahead_of_the_sink() {
 }
 
 #[test]
-fn windows_are_pulled_out_of_what_cannot_be_measured() {
+fn windows_are_pulled_out_of_unmeasured_pieces() {
     fn check<I: ParallelIterator<Item: Send>>(made: &AtomicUsize, items: I) -> usize {
         let (before, mut taken) = (made.load(Relaxed), 0);
         items.for_each_in_order_within(10, |_| {
@@ -175,7 +175,7 @@ fn a_bridge_never_runs_its_iterator_twice_at_once() {
 
 #[test]
 fn a_bridge_inside_of_items_keeps_all_of_its_own() {
-    // Few rounds that are not the first end without a fork: in about half of them one is wanted.
+    // Few rounds after the first end without a fork, because about half of them want one.
     for seed in 0..300 {
         let len = 1_500 + seed as usize * 37 % 3_000;
         let bridge = |n| (0..if n == 9 { len } else { 0 }).par_bridge();
@@ -209,7 +209,7 @@ fn deep_trees_do_not_make_deep_stacks() {
 
 #[test]
 fn no_part_waits_for_the_clone_of_another() {
-    /// A value whose clone runs a loop, and so may run other parts of the loop that it is for.
+    /// A value whose clone runs a loop, and so may run other parts of the outer loop.
     struct Forks;
 
     impl Clone for Forks {
@@ -239,7 +239,8 @@ fn loops_run_in_scopes_tasks_and_each_other() {
         let expected = (0..1000u64).map(|n| (0..n % 10).sum::<u64>()).sum::<u64>();
         let found = Mutex::new(Vec::new());
         pool.scope(|s| {
-            // The sum before the lock: a worker that waits for parts of it may run another job.
+            // Compute the sum before taking the lock: a worker that waits for parts of it may run
+            // another job.
             let job = || {
                 let sum = sum(1000);
                 found.lock().unwrap().push(sum);
@@ -258,7 +259,7 @@ fn loops_run_in_scopes_tasks_and_each_other() {
 fn a_piece_that_lies_about_its_length_is_caught() {
     use crate::iter::{Piece, from_piece};
 
-    /// Says that it has one item more or less than it has.
+    /// A piece that reports one item more or less than it has.
     struct Liar(usize, isize);
 
     impl Piece for Liar {
@@ -285,7 +286,7 @@ fn a_piece_that_lies_about_its_length_is_caught() {
         }
     }
 
-    /// Says first that it has three items, and then that it has many.
+    /// A piece that first reports three items, and then many.
     struct Changing(Cell<bool>, usize);
 
     impl Piece for Changing {
@@ -313,11 +314,11 @@ fn a_piece_that_lies_about_its_length_is_caught() {
     }
 
     scripted(|| {
-        // Places are far behind the end of the memory then.
+        // Then places are far beyond the end of the memory.
         let changing = || Changing(Cell::new(false), usize::MAX - 1);
         let short = std::panic::catch_unwind(|| from_piece(changing()).collect::<Vec<_>>());
         assert!(short.unwrap_err().downcast::<String>().unwrap().starts_with("expected 3 total"));
-        // What is too much is dropped, what is missing is found out.
+        // Surplus items are dropped, and missing items are detected.
         assert_eq!(from_piece(Liar(50, 1)).collect::<Vec<_>>().len(), 50);
         let short = std::panic::catch_unwind(|| from_piece(Liar(50, -1)).collect::<Vec<_>>());
         assert!(short.unwrap_err().downcast::<String>().unwrap().starts_with("expected 50 total"));

@@ -9,7 +9,7 @@ use std::cmp::Ordering;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
-/// Numbers without an order to speak of.
+/// Random numbers.
 fn random(len: usize, seed: u64) -> impl Iterator<Item = u64> {
     let mut state = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1;
     (0..len).map(move |_| {
@@ -20,7 +20,7 @@ fn random(len: usize, seed: u64) -> impl Iterator<Item = u64> {
     })
 }
 
-/// Inputs of a length: random with many and with few equal ones, sorted, reversed, equal, nearly.
+/// Inputs of a length: random keys, few different keys, sorted, reversed, all equal, nearly sorted.
 fn inputs(len: usize) -> Vec<Vec<(u64, usize)>> {
     let numbered = |keys: Vec<u64>| keys.into_iter().zip(0..).collect();
     let mut nearly: Vec<u64> = (0..len as u64).collect();
@@ -68,6 +68,12 @@ fn check_sorts(len: usize) {
 }
 
 #[test]
+fn sorts_from_outside() {
+    // The first is too short for a pool; the calling thread checks the order of the second.
+    [100, 20_001].into_iter().for_each(check_sorts);
+}
+
+#[test]
 fn sorts_sort() {
     for workers in [1, 2, 8] {
         let pool = Pool::builder().workers(workers).build().unwrap();
@@ -97,7 +103,7 @@ fn a_panic_or_no_order_at_all_leaves_each_item_once() {
                 unstable.sort();
                 assert!(stable == sorted && unstable == sorted, "seed {seed}, limit {limit}");
             }
-            // Without an order.
+            // A comparison that is not an order.
             let any = |a: &u64, b: &u64| match (a ^ b) % 3 {
                 0 => Ordering::Less,
                 1 => Ordering::Greater,

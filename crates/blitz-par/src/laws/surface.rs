@@ -1,4 +1,4 @@
-//! What can be turned into parallel iterators and made of them: the compiler checks each entry.
+//! Types that convert to and from parallel iterators; the compiler checks each entry.
 
 use crate::iter::Either;
 use crate::prelude::*;
@@ -48,7 +48,7 @@ macro_rules! three {
 
 type V = Vec<u8>;
 
-/// Of what there are three.
+/// Types that convert in all three ways.
 const BY_EACH: [Name; 63] = three![
     Vec<u8>,
     Box<[u8]>,
@@ -189,7 +189,7 @@ fn no_entry_is_there_twice() {
 }
 
 #[test]
-fn what_exact_chunks_leave_over() {
+fn remainders_of_exact_chunks() {
     let mut numbers = [0, 1, 2, 3, 4];
     assert_eq!(numbers.par_chunks_exact(2).remainder(), [4]);
     assert_eq!(numbers.par_rchunks_exact(2).remainder(), [0]);

@@ -1,13 +1,12 @@
-//! Stable: the standard library sorts parts, which are merged by halves.
+//! Stable sort: the standard library sorts parts, which are then merged pairwise.
 
 #![forbid(unsafe_code)]
 
 use super::merge::merge_sort;
-use crate::here::enter;
-use crate::iter::ParallelIterator;
-use crate::slice::ParallelSliceMut;
+use crate::here::{Here, enter, is_inside};
 use crate::tuning;
 use std::cmp::Ordering;
+use std::mem;
 
 /// Sorts `slice`; equal items keep their order.
 pub(crate) fn stable<T, F>(slice: &mut [T], f: F)
@@ -15,53 +14,135 @@ where
     T: Send,
     F: Fn(&T, &T) -> Ordering + Sync,
 {
-    let workers =
-        if slice.len() < 2 * tuning::SORT_ALONE { 1 } else { enter(|here| here.workers()) };
-    if workers == 1 {
+    if slice.len() < 2 * tuning::SORT_ALONE {
         slice.sort_by(f);
         return;
     }
-    let alone = alone(slice.len(), workers);
-    if is_one_run(slice, alone, &f, Ordering::is_gt) {
+    let (f, is_inside) = (&f, is_inside());
+    if !is_inside && is_one_run_alone(slice, f, Ordering::is_gt) {
         return;
     }
-    let mut memory = Vec::with_capacity(slice.len());
-    enter(|here| merge_sort(here, slice, memory.spare_capacity_mut(), &f, alone));
+    enter(|here| match here.workers() {
+        1 => slice.sort_by(f),
+        workers => {
+            let alone = alone(slice.len(), workers);
+            if !is_inside || !is_one_run(here, slice, alone, f, Ordering::is_gt) {
+                let mut memory = Vec::with_capacity(slice.len());
+                merge_sort(here, slice, memory.spare_capacity_mut(), f, alone);
+            }
+        }
+    });
 }
 
-/// How many items a part has that is not cut.
+/// As [`is_one_run`], on the current thread. A thread outside of the pool checks by itself: it is
+/// likely to have the items in its cache, and to wake a worker takes as long as to compare 100,000
+/// numbers.
+pub(super) fn is_one_run_alone<T>(
+    slice: &mut [T],
+    f: impl Fn(&T, &T) -> Ordering,
+    is_reversed: impl Fn(Ordering) -> bool,
+) -> bool {
+    let is_sorted = slice.is_sorted_by(|a, b| f(a, b).is_le());
+    if !is_sorted && slice.is_sorted_by(|a, b| is_reversed(f(a, b))) {
+        slice.reverse();
+        return true;
+    }
+    is_sorted
+}
+
+/// The length up to which a part is not cut.
 pub(super) fn alone(len: usize, workers: usize) -> usize {
     (len / workers.saturating_mul(tuning::SORT_PARTS)).max(tuning::SORT_ALONE)
 }
 
 /// Sorts `slice` if it is in order already, or if `is_reversed` holds for each two neighbours.
 pub(super) fn is_one_run<T, F>(
+    here: Here<'_>,
     slice: &mut [T],
     alone: usize,
     f: &F,
-    is_reversed: impl Fn(Ordering) -> bool + Sync + Send,
+    is_reversed: impl Fn(Ordering) -> bool + Sync,
 ) -> bool
 where
     T: Send,
     F: Fn(&T, &T) -> Ordering + Sync,
 {
-    if is_ordered(slice, alone, |a, b| f(a, b).is_le()) {
+    if is_ordered(here, slice, alone, &|a, b| f(a, b).is_le()) {
         return true;
     }
-    let is_reversed = is_ordered(slice, alone, |a, b| is_reversed(f(a, b)));
+    let is_reversed = is_ordered(here, slice, alone, &|a, b| is_reversed(f(a, b)));
     if is_reversed {
-        slice.reverse();
+        swap(here, Ends::of(slice), alone);
     }
     is_reversed
 }
 
 /// Whether `f` returns true for each two neighbours.
-fn is_ordered<T, F>(slice: &mut [T], alone: usize, f: F) -> bool
+fn is_ordered<T, F>(here: Here<'_>, slice: &mut [T], alone: usize, f: &F) -> bool
 where
     T: Send,
-    F: Fn(&T, &T) -> bool + Sync + Send,
+    F: Fn(&T, &T) -> bool + Sync,
 {
-    let mut borders = (alone..slice.len()).step_by(alone);
-    borders.all(|at| f(&slice[at - 1], &slice[at]))
-        && slice.par_chunks_mut(alone).all(|part| part.is_sorted_by(&f))
+    let middle = slice.len() / 2;
+    let (last, first) = (middle.saturating_sub(1), slice.len() - middle);
+    // Both halves, and an item between them.
+    slice[last..=first].is_sorted_by(f) && are_ordered(here, Ends::of(slice), alone, f)
+}
+
+/// Two parts of a slice, equally far from its ends. The worker that has compared them is likely to
+/// swap them, too, and has them in its cache.
+struct Ends<'a, T> {
+    left: &'a mut [T],
+    right: &'a mut [T],
+}
+
+impl<T> Ends<'_, T> {
+    /// Both halves, without the item in the middle if there is one.
+    fn of(slice: &mut [T]) -> Ends<'_, T> {
+        let middle = slice.len() / 2;
+        let (left, rest) = slice.split_at_mut(middle);
+        let (_, right) = rest.split_at_mut(rest.len() - middle);
+        Ends { left, right }
+    }
+
+    /// Cuts both: the outer halves and the inner ones.
+    fn cut(&mut self) -> [Ends<'_, T>; 2] {
+        let middle = self.left.len() / 2;
+        let (outer_left, inner_left) = self.left.split_at_mut(middle);
+        let (inner_right, outer_right) = self.right.split_at_mut(self.right.len() - middle);
+        let outer = Ends { left: outer_left, right: outer_right };
+        [outer, Ends { left: inner_left, right: inner_right }]
+    }
+}
+
+/// Whether `f` returns true for each two neighbours of either part.
+fn are_ordered<T, F>(here: Here<'_>, mut ends: Ends<'_, T>, alone: usize, f: &F) -> bool
+where
+    T: Send,
+    F: Fn(&T, &T) -> bool + Sync,
+{
+    if ends.left.len() <= alone {
+        return ends.left.is_sorted_by(f) && ends.right.is_sorted_by(f);
+    }
+    let [outer, inner] = ends.cut();
+    let border = |before: &[T], after: &[T]| f(&before[before.len() - 1], &after[0]);
+    if !border(outer.left, inner.left) || !border(inner.right, outer.right) {
+        return false;
+    }
+    let (outer, inner) = here.join(
+        |here| are_ordered(here, outer, alone, f),
+        |here, _| are_ordered(here, inner, alone, f),
+    );
+    outer && inner
+}
+
+/// Swaps the first item of the left part with the last one of the right part, and so on.
+fn swap<T: Send>(here: Here<'_>, mut ends: Ends<'_, T>, alone: usize) {
+    if ends.left.len() <= alone {
+        let pairs = ends.left.iter_mut().zip(ends.right.iter_mut().rev());
+        pairs.for_each(|(left, right)| mem::swap(left, right));
+        return;
+    }
+    let [outer, inner] = ends.cut();
+    here.join(|here| swap(here, outer, alone), |here, _| swap(here, inner, alone));
 }

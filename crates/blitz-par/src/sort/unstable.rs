@@ -1,9 +1,10 @@
-//! In place: cut at the median, which the standard library finds, until parts are short.
+//! Unstable sort in place: cuts at the median, which the standard library finds, until parts are
+//! short.
 
 #![forbid(unsafe_code)]
 
-use super::stable::{alone, is_one_run};
-use crate::here::{Here, enter};
+use super::stable::{alone, is_one_run, is_one_run_alone};
+use crate::here::{Here, enter, is_inside};
 use crate::tuning;
 use std::cmp::Ordering;
 
@@ -13,16 +14,23 @@ where
     T: Send,
     F: Fn(&T, &T) -> Ordering + Sync,
 {
-    let workers =
-        if slice.len() < 2 * tuning::SORT_ALONE { 1 } else { enter(|here| here.workers()) };
-    if workers == 1 {
+    if slice.len() < 2 * tuning::SORT_ALONE {
         slice.sort_unstable_by(f);
         return;
     }
-    let alone = alone(slice.len(), workers);
-    if !is_one_run(slice, alone, &f, Ordering::is_ge) {
-        enter(|here| sort(here, slice, &f, alone));
+    let (f, is_inside) = (&f, is_inside());
+    if !is_inside && is_one_run_alone(slice, f, Ordering::is_ge) {
+        return;
     }
+    enter(|here| match here.workers() {
+        1 => slice.sort_unstable_by(f),
+        workers => {
+            let alone = alone(slice.len(), workers);
+            if !is_inside || !is_one_run(here, slice, alone, f, Ordering::is_ge) {
+                sort(here, slice, f, alone);
+            }
+        }
+    });
 }
 
 /// Sorts `slice`; parts of at most `alone` items are not cut.

@@ -29,7 +29,7 @@ macro_rules! fold_parts {
 }
 
 /// A pattern whose matches are single characters: `char`, `&[char]`, `[char; N]`, `&[char; N]` or a
-/// function of `char`. It cannot be implemented for other types.
+/// function of `char`. The trait cannot be implemented for other types.
 pub trait Pattern: Sealed + Sync + Send {
     /// Whether the character matches.
     fn matches(&self, c: char) -> bool;
@@ -114,7 +114,7 @@ fn boundary(text: &str, at: usize) -> usize {
     (at..text.len()).find(|&at| text.is_char_boundary(at)).unwrap_or(text.len())
 }
 
-/// What a text consists of, without separators.
+/// The units of a text: characters, code units.
 macro_rules! units {
     ($(#[$doc:meta])* $name:ident, $piece:ident, $item:ty, $block:ty, |$offset:ident, $text:ident| $make:expr) => {
         $(#[$doc])*
@@ -200,7 +200,7 @@ impl Iterator for OffsetChars<'_> {
     }
 }
 
-/// Parts of a string between matches, with them or ended by them.
+/// Parts of a string that lie between matches, include them, or are ended by them.
 macro_rules! split {
     ($(#[$doc:meta])* $name:ident, $kind:expr) => {
         $(#[$doc])*
@@ -241,20 +241,20 @@ split! {
 }
 
 split! {
-    /// Parts of a string that matches end: made by
+    /// Parts of a string, each ended by a match, which is left out: made by
     /// [`par_split_terminator`](crate::str::ParallelString::par_split_terminator).
     SplitTerminator, Kind::Ended
 }
 
-/// Which parts of a text a match makes.
+/// How matches divide a text into parts.
 #[doc(hidden)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
-    /// Those between matches.
+    /// Parts lie between matches.
     Between,
-    /// Those that end with a match.
+    /// Each part ends with its match.
     With,
-    /// Those that a match ends.
+    /// Each part is ended by a match, which is left out.
     Ended,
 }
 
@@ -300,7 +300,7 @@ impl<'a, 'p, P: Pattern> Separated for Part<'a, 'p, P> {
 
     fn cut_at(self, end: usize) -> (Self, Self) {
         let skip = if self.kind == Kind::With { 0 } else { self.match_len(end) };
-        // The left part ends with a match, and so has an item also if that is empty.
+        // The left part ends with a match, so it has an item even if that item is empty.
         let kind = if self.kind == Kind::With { Kind::With } else { Kind::Between };
         let right = Part { text: &self.text[end + skip..], ..self };
         (Part { text: &self.text[..end], kind, ..right }, right)
@@ -440,8 +440,8 @@ impl<'a> ParallelDrainRange<usize> for &'a mut String {
 
     fn par_drain<R: RangeBounds<usize>>(self, range: R) -> Drain<'a> {
         let range = simplify(range, self.len());
-        assert!(self.is_char_boundary(range.start), "the range starts inside of a character");
-        assert!(self.is_char_boundary(range.end), "the range ends inside of a character");
+        assert!(self.is_char_boundary(range.start), "the range starts inside a character");
+        assert!(self.is_char_boundary(range.end), "the range ends inside a character");
         Drain { string: self, range }
     }
 }

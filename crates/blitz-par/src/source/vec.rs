@@ -1,6 +1,7 @@
-//! The items of vectors, by value: `Vec::into_par_iter`, `Vec::par_drain`.
+//! The items of vectors and arrays, by value: `Vec::into_par_iter`, `Vec::par_drain`.
 //!
-//! A piece owns a range of items in the memory of a vector whose length was set to leave them out.
+//! A piece owns a range of items in the memory of a vector whose length was set to leave them out,
+//! or of an array that no longer owns them.
 //! Blocks take items out of the range and own them in turn. Each drops what it still owns, and so
 //! each item is dropped once: by its consumer, by the block or by the piece.
 
@@ -12,6 +13,7 @@ use crate::range_of::simplify;
 use crate::reducer::{Reducer, Run};
 use crate::run::begin;
 use std::marker::PhantomData;
+use std::mem::MaybeUninit;
 use std::ops::{Range, RangeBounds};
 use std::ptr::{self, NonNull};
 
@@ -29,7 +31,7 @@ pub struct IntoIter<T> {
 pub struct Drain<'a, T: Send> {
     vec: &'a mut Vec<T>,
     range: Range<usize>,
-    /// How long the vector was.
+    /// The original length of the vector.
     len: usize,
 }
 
@@ -111,7 +113,7 @@ impl<T: Send> Drop for Drain<'_, T> {
     fn drop(&mut self) {
         let Range { start, end } = self.range;
         if self.vec.len() == self.len {
-            // No piece was made, or its range was empty and lay at the end.
+            // No piece was made, or its range was empty and at the end.
             drop(self.vec.drain(start..end));
             return;
         }
@@ -120,15 +122,59 @@ impl<T: Send> Drop for Drain<'_, T> {
         let from = unsafe { self.vec.as_ptr().add(end) };
         // SAFETY: `start <= len <= capacity`.
         let to = unsafe { self.vec.as_mut_ptr().add(start) };
-        // SAFETY: the tail was left alone since the piece was made, and `start + tail <= len`.
+        // SAFETY: the tail was not touched since the piece was made, and `start + tail <= len`.
         unsafe { ptr::copy(from, to, tail) };
-        // SAFETY: the items before `start` and the tail behind them are initialised; what was in
+        // SAFETY: the items before `start` and the tail after them are initialised; the items of
         // the range belonged to the piece, which is gone.
         unsafe { self.vec.set_len(start + tail) };
     }
 }
 
-/// A range of items in the memory of a vector, owned: a piece, and a block of one.
+/// An array that owns its items until a piece takes them over.
+pub(crate) struct Full<T, const N: usize> {
+    array: MaybeUninit<[T; N]>,
+    /// Whether the array owns the items. They are initialised then.
+    is_full: bool,
+}
+
+impl<T, const N: usize> Full<T, N> {
+    #[inline]
+    pub(crate) fn new(array: [T; N]) -> Full<T, N> {
+        Full { array: MaybeUninit::new(array), is_full: true }
+    }
+
+    /// The items, unless a piece has them.
+    pub(crate) fn items(&self) -> Option<&[T; N]> {
+        // SAFETY: the array owns the items, so they are initialised.
+        self.is_full.then(|| unsafe { self.array.assume_init_ref() })
+    }
+
+    /// Hands the items over to a piece.
+    #[inline]
+    pub(crate) fn take(&mut self) -> Owned<'_, T> {
+        let left = if self.is_full { N } else { 0 };
+        self.is_full = false;
+        Owned { first: NonNull::from(&mut self.array).cast(), left, lent: PhantomData }
+    }
+}
+
+impl<T, const N: usize> Drop for Full<T, N> {
+    #[inline]
+    fn drop(&mut self) {
+        drop(self.take());
+    }
+}
+
+impl<T: Clone, const N: usize> Clone for Full<T, N> {
+    fn clone(&self) -> Self {
+        match self.items() {
+            Some(items) => Full::new(items.clone()),
+            None => Full { array: MaybeUninit::uninit(), is_full: false },
+        }
+    }
+}
+
+/// Owns a range of items in the memory of a vector or an array: a piece, or a block of a piece.
 #[derive(Debug)]
 pub struct Owned<'a, T> {
     first: NonNull<T>,
@@ -144,10 +190,10 @@ impl<'a, T> Owned<'a, T> {
     /// range.
     fn take(vec: &'a mut Vec<T>, range: Range<usize>) -> Owned<'a, T> {
         assert!(range.start <= range.end && range.end <= vec.len(), "the range is inside");
-        // SAFETY: the items before are initialised; those behind leak unless they are taken over,
-        // as they are here, or by `Drain::drop`.
+        // SAFETY: the items before the range are initialised. The items after it would leak, but
+        // are taken over here, or by `Drain::drop`.
         unsafe { vec.set_len(range.start) };
-        // SAFETY: the range is inside of the allocation.
+        // SAFETY: the range is inside the allocation.
         let first = unsafe { vec.as_mut_ptr().add(range.start) };
         // SAFETY: it points into an allocation, or dangles without being null.
         let first = unsafe { NonNull::new_unchecked(first) };
@@ -155,10 +201,11 @@ impl<'a, T> Owned<'a, T> {
     }
 
     /// Gives the first `count` items to a new owner.
+    #[inline]
     fn take_first(&mut self, count: usize) -> Owned<'a, T> {
         assert!(count <= self.left, "{count} of {} items", self.left);
         let first = Owned { first: self.first, left: count, lent: PhantomData };
-        // SAFETY: there are so many items.
+        // SAFETY: there are at least this many items.
         self.first = unsafe { self.first.add(count) };
         self.left -= count;
         first
@@ -166,6 +213,7 @@ impl<'a, T> Owned<'a, T> {
 }
 
 impl<T> Drop for Owned<'_, T> {
+    #[inline]
     fn drop(&mut self) {
         let items = ptr::slice_from_raw_parts_mut(self.first.as_ptr(), self.left);
         self.left = 0;
@@ -193,6 +241,7 @@ impl<'a, T: Send> Piece for Owned<'a, T> {
         self.take_first(steps)
     }
 
+    #[inline]
     fn exact_len(&self) -> Option<usize> {
         Some(self.left)
     }
@@ -209,7 +258,7 @@ impl<T> Iterator for Owned<'_, T> {
         let item = self.first;
         // SAFETY: there was an item at `first`.
         self.first = unsafe { item.add(1) };
-        // SAFETY: it was this owner's, and is no longer in its range.
+        // SAFETY: this owner owned the item, which is no longer in its range.
         Some(unsafe { item.read() })
     }
 
@@ -225,7 +274,7 @@ impl<T> DoubleEndedIterator for Owned<'_, T> {
         self.left = self.left.checked_sub(1)?;
         // SAFETY: there was an item there.
         let item = unsafe { self.first.add(self.left) };
-        // SAFETY: it was this owner's, and is no longer in its range.
+        // SAFETY: this owner owned the item, which is no longer in its range.
         Some(unsafe { item.read() })
     }
 }
