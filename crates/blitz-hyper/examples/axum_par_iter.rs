@@ -64,7 +64,7 @@ async fn main() -> Result<(), BoxError> {
     assert!(report.is_clean(), "{report}");
     server.await??;
     println!(
-        "114155 primes; {meanwhile} of {answers} answers meanwhile, the slowest in {slowest:?}"
+        "114155 primes; {answers} other answers, {meanwhile} during the count; slowest: {slowest:?}"
     );
     Ok(())
 }

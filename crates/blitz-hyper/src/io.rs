@@ -46,18 +46,18 @@ impl<T> BlitzIo<T> {
         BlitzIo { stream, presence: None }
     }
 
-    /// Wraps the stream of a server's connection, which keeps `presence` as long as the stream is
-    /// in here. Hyper may hand the stream out after an upgrade.
+    /// Wraps the stream of a server's connection, which holds `presence` as long as the stream is
+    /// wrapped. Hyper may hand the stream out after an upgrade.
     pub(crate) fn of_server(stream: T, presence: Presence) -> BlitzIo<T> {
         BlitzIo { stream, presence: Some(presence) }
     }
 
-    /// The stream.
+    /// Returns a reference to the stream.
     pub fn get_ref(&self) -> &T {
         &self.stream
     }
 
-    /// The stream.
+    /// Returns a mutable reference to the stream.
     pub fn get_mut(&mut self) -> &mut T {
         &mut self.stream
     }
@@ -75,8 +75,8 @@ impl<T: AsyncRead> hyper::rt::Read for BlitzIo<T> {
         cx: &mut Context<'_>,
         mut cursor: ReadBufCursor<'_>,
     ) -> Poll<io::Result<()>> {
-        // SAFETY: bytes that are initialised must stay so. A `ReadBuf` only ever writes initialised
-        // ones.
+        // SAFETY: initialised bytes must stay initialised. A `ReadBuf` writes only initialised
+        // bytes.
         let space = unsafe { cursor.as_mut() };
         let start = space.as_ptr().cast::<u8>();
         let mut buf = ReadBuf::uninit(space);
@@ -84,7 +84,8 @@ impl<T: AsyncRead> hyper::rt::Read for BlitzIo<T> {
         let read = buf.filled().len();
         // A stream gets the buffer by reference, so it might replace it with another one.
         assert_eq!(buf.filled().as_ptr(), start, "the stream read into a buffer of its own");
-        // SAFETY: the next `read` bytes must be initialised. They are filled in this very buffer.
+        // SAFETY: the next `read` bytes must be initialised. The stream filled them, in this very
+        // buffer.
         unsafe { cursor.advance(read) };
         Poll::Ready(Ok(()))
     }
@@ -126,11 +127,11 @@ impl<T: hyper::rt::Read> AsyncRead for BlitzIo<T> {
         cx: &mut Context<'_>,
         buf: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        // SAFETY: bytes that are initialised must stay so. hyper's buffer only ever writes
-        // initialised ones.
+        // SAFETY: initialised bytes must stay initialised. hyper's buffer writes only initialised
+        // bytes.
         let space = unsafe { buf.unfilled_mut() };
         let mut inner = hyper::rt::ReadBuf::uninit(space);
-        // A cursor is taken by value, so this one writes into `inner` or nowhere.
+        // The cursor is passed by value, so the stream can write only into `inner`.
         ready!(self.project().stream.poll_read(cx, inner.unfilled()))?;
         let read = inner.filled().len();
         // SAFETY: the first `read` bytes of the unfilled part must be initialised. `inner`, which
@@ -179,7 +180,7 @@ mod tests {
     use std::panic::AssertUnwindSafe;
 
     #[test]
-    fn what_is_in_the_buffer_already_stays() {
+    fn bytes_in_the_buffer_stay() {
         blitz::block_on(async {
             let (mut here, there) = UnixStream::pair().unwrap();
             let mut there = BlitzIo::new(BlitzIo::new(there));
@@ -223,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stream_that_exchanges_the_buffer_is_found_out() {
+    fn a_stream_that_replaces_the_buffer_is_detected() {
         let mut bytes = [0; 8];
         let mut buf = hyper::rt::ReadBuf::new(&mut bytes);
         let mut cx = Context::from_waker(std::task::Waker::noop());

@@ -24,7 +24,7 @@ use tokio::io::{AsyncRead, AsyncWrite};
 ///
 ///     fn poll_accept(&mut self, cx: &mut Context<'_>) -> Poll<std::io::Result<(TcpStream, Self::Peer)>> {
 ///         self.0.poll_accept(cx).map_ok(|(stream, peer)| {
-///             // A connection that is gone already shows it when it is read.
+///             // If the connection is gone already, the next read shows it.
 ///             let _ = stream.set_nodelay(true);
 ///             (stream, peer)
 ///         })
@@ -34,7 +34,7 @@ use tokio::io::{AsyncRead, AsyncWrite};
 pub trait Listener: Send + 'static {
     /// A connection.
     type Stream: AsyncRead + AsyncWrite + Unpin + Send + 'static;
-    /// The peer at its other end.
+    /// The address of the peer.
     type Peer: Clone + Debug + Send + Sync + 'static;
 
     /// Accepts a connection, or wakes the task of `cx` when there is one.
@@ -97,13 +97,13 @@ pub(crate) fn after(error: &io::Error) -> AfterError {
         | Kind::TimedOut
         | Kind::PermissionDenied => AfterError::AcceptNext,
         Kind::OutOfMemory => AfterError::Pause,
-        // An invalid descriptor, or one that does not listen, stays so.
+        // A descriptor that is invalid or does not listen will not recover.
         Kind::InvalidInput | Kind::NotConnected | Kind::Unsupported => AfterError::GiveUp,
         _ => match error.raw_os_error() {
             // Errors that do not come from the system mean, for example, that the runtime has
             // ended.
             None | Some(BAD_DESCRIPTOR) => AfterError::GiveUp,
-            // Lack of descriptors, or of memory for sockets, has no kind of its own.
+            // Errors for missing descriptors or memory have no kind of their own.
             Some(_) => AfterError::Pause,
         },
     }
@@ -117,7 +117,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_what_does_not_pass_ends_a_server() {
+    fn only_permanent_errors_end_a_server() {
         let too_many_files = io::Error::from_raw_os_error(24);
         assert_eq!(after(&too_many_files), AfterError::Pause);
         assert_eq!(after(&io::ErrorKind::OutOfMemory.into()), AfterError::Pause);

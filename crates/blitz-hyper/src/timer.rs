@@ -28,7 +28,7 @@ use std::time::Duration;
 pub struct BlitzTimer;
 
 impl BlitzTimer {
-    /// The timer; all of them are the same.
+    /// Creates a timer; all timers are the same.
     #[must_use]
     pub fn new() -> BlitzTimer {
         BlitzTimer
@@ -83,7 +83,7 @@ mod tests {
     const LONG: Duration = Duration::from_secs(3_600);
 
     #[test]
-    fn a_sleep_can_be_cut_short() {
+    fn a_sleep_can_be_shortened() {
         let timer = BlitzTimer::new();
         blitz::block_on(async {
             let mut sleep = timer.sleep(LONG);

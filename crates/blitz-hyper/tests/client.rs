@@ -1,4 +1,4 @@
-//! The client that keeps connections, against servers of our own.
+//! Tests the client, which reuses connections, against servers of our own.
 #![cfg(feature = "client-tls")]
 
 #[path = "../../blitz/tests/common/mod.rs"]
@@ -50,8 +50,8 @@ fn connections_are_kept_and_shared() {
         let request = Request::post(format!("{base}/echo")).body(Full::new(body.clone())).unwrap();
         let answer = client.request(request).await.unwrap();
         assert!(answer.into_body().collect().await.unwrap().to_bytes() == body);
-        // A connection goes back once its task has seen the end of a body: a few more may be made
-        // before.
+        // A connection can be reused once its task has seen the end of a body. Before that, the
+        // client may make a few more.
         assert!((1..=21).contains(&server.shutdown.running()));
         let tasks: Vec<_> = (0..20)
             .map(|_| {
@@ -136,8 +136,8 @@ async fn connect(mut connector: BlitzConnector, url: &str) -> Result<(), Connect
 }
 
 #[test]
-fn what_cannot_be_reached_is_an_error() {
-    on_each_scheduler("what_cannot_be_reached_is_an_error", || async {
+fn an_unreachable_address_is_an_error() {
+    on_each_scheduler("an_unreachable_address_is_an_error", || async {
         let closed: SocketAddr = {
             let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
             listener.local_addr().unwrap()
@@ -159,7 +159,7 @@ fn what_cannot_be_reached_is_an_error() {
 #[test]
 fn a_connection_that_is_not_made_in_time_is_an_error() {
     on_each_scheduler("a_connection_that_is_not_made_in_time_is_an_error", || async {
-        // Accepts, and never says a word of TLS.
+        // Accepts, and never answers the TLS handshake.
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let (server, connector) = secure().await;

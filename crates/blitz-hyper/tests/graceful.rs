@@ -17,7 +17,7 @@ use peers::{Client, Server, request, text};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// A handler that says when it has begun and returns when it may.
+/// A handler that reports when it begins and returns when it is allowed to.
 struct Slow {
     begun: mpsc::UnboundedReceiver<()>,
     gate: Arc<Semaphore>,
@@ -59,7 +59,7 @@ fn requests_that_have_begun_are_answered() {
 
         let address = server.address;
         server.shutdown.start();
-        // Those without a request are closed at once, and no other client comes in.
+        // Connections without a request are closed at once, and no new client is accepted.
         idle.closed().await;
         silent.closed().await;
         while TcpStream::connect(address).await.is_ok() || server.shutdown.running() > 2 {
@@ -100,7 +100,7 @@ fn a_signal_begins_the_end() {
 }
 
 #[test]
-fn when_the_time_is_over_what_is_left_is_named_and_dropped() {
+fn after_the_deadline_connections_are_reported_and_dropped() {
     on_each_scheduler("deadline", || async {
         for of_the_server in [true, false] {
             let (app, mut slow) = Slow::app();
@@ -179,7 +179,7 @@ fn one_coordinator_ends_several_servers() {
     });
 }
 
-/// A handler that leaves HTTP and sends back what comes.
+/// A handler that upgrades the connection and echoes all bytes.
 fn echo_app() -> Router {
     let upgrade = |request: Request| async {
         let upgraded = hyper::upgrade::on(request);
@@ -243,7 +243,7 @@ fn a_connection_that_was_upgraded_is_named_when_the_time_is_over() {
         let names: Vec<&str> = report.left.iter().map(|left| left.what.as_str()).collect();
         assert_eq!(names, [stream.local_addr().unwrap().to_string()]);
         assert_eq!(server.ended().await, report);
-        // It is its handler's, and goes with it.
+        // The connection belongs to its handler, and ends with it.
         is_echoed(&mut stream).await;
         drop(stream);
         shutdown.drained().await;

@@ -1,4 +1,4 @@
-//! What users bring along, wakers and descriptions, may call the coordinator back.
+//! User code in wakers and descriptions may call the coordinator.
 
 #[path = "../../blitz/tests/common/mod.rs"]
 mod common;
@@ -49,13 +49,13 @@ fn a_waker_may_call_back_when_it_is_cloned_woken_or_dropped() {
 fn a_waker_that_starts_the_end_is_not_forgotten() {
     watched("a_waker_that_starts_the_end_is_not_forgotten", |_| {
         let shutdown = Shutdown::new();
-        // Cloned when it is registered, it begins the end in between.
+        // The waker is cloned when it is registered; the clone starts the shutdown at that moment.
         let (_, waker) = Hostile::new({
             let shutdown = shutdown.clone();
             move || shutdown.start()
         });
         let mut running = shutdown.track("a request");
-        assert!(poll(&mut running, &waker), "whoever registers sees the end, or is woken");
+        assert!(poll(&mut running, &waker), "a task that registers sees the end, or is woken");
     });
 }
 
@@ -65,7 +65,7 @@ fn a_description_may_call_back() {
         struct Curious(Shutdown, AtomicUsize);
         impl fmt::Debug for Curious {
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                // Once, or it would describe itself for ever.
+                // Only once, or the recursion would never end.
                 if self.1.fetch_add(1, SeqCst) == 0 {
                     assert_eq!(self.0.report().left.len(), 1);
                 }
@@ -80,7 +80,7 @@ fn a_description_may_call_back() {
 }
 
 #[test]
-fn a_waker_that_panics_keeps_no_other_from_being_told() {
+fn all_wakers_are_called_even_if_one_panics() {
     struct Panics;
     impl Wake for Panics {
         fn wake(self: Arc<Self>) {

@@ -73,7 +73,7 @@ fn requests_that_do_not_wait_for_answers_get_them_in_order() {
         let lengths: Vec<String> = (1..=20).map(|length| length.to_string()).collect();
         assert_eq!(bodies.len(), 20, "{answers}");
         for (body, length) in bodies.iter().zip(&lengths) {
-            // What follows a body is the next answer's first line.
+            // The next answer begins right after a body.
             assert_eq!(body.split("HTTP").next(), Some(length.as_str()));
         }
         server.finish().await;
@@ -88,7 +88,7 @@ fn large_bodies_come_back_whole() {
         for mut client in [Client::http1(server.address).await, Client::http2(server.address).await]
         {
             let answer = client.send(request("POST", "/echo", &sent)).await.unwrap();
-            assert!(text(answer).await == sent, "what came back is something else");
+            assert!(text(answer).await == sent, "the body that came back differs");
         }
         server.finish().await;
     });
@@ -142,7 +142,7 @@ fn a_client_that_vanishes_leaves_nothing_behind() {
             stream.write_all(beginning.as_bytes()).await.unwrap();
             drop(stream);
         }
-        // One that goes away while it is sent more than fits into any buffer.
+        // A client that goes away while the server sends more than any buffer holds.
         let mut stream = TcpStream::connect(server.address).await.unwrap();
         let length = 50_000_000;
         let head = format!("POST /echo HTTP/1.1\r\nhost: a\r\ncontent-length: {length}\r\n\r\n");
@@ -151,7 +151,7 @@ fn a_client_that_vanishes_leaves_nothing_behind() {
         let mut first = [0; 8];
         stream.read_exact(&mut first).await.unwrap();
         drop(stream);
-        // Others are served, and all of these are gone without the end having begun.
+        // Other clients are served, and these connections are gone before the shutdown begins.
         let mut client = Client::http1(server.address).await;
         assert_eq!(text(client.send(request("GET", "/", "")).await.unwrap()).await, "hello");
         drop(client);
@@ -222,7 +222,7 @@ fn a_server_that_has_begun_may_be_moved_and_keeps_its_settings() {
             let mut server = serve(listener, app()).with_shutdown(&shutdown);
             let mut cx = Context::from_waker(Waker::noop());
             assert!(Pin::new(&mut server).poll(&mut cx).is_pending());
-            // Too late: the server runs, and ends by the first coordinator.
+            // Too late: the server runs already, and the first coordinator ends it.
             let server = server.with_shutdown(&Shutdown::new());
             assert!(format!("{server:?}").contains("runs: true"));
             let server = blitz::spawn(server);
@@ -254,7 +254,7 @@ fn a_service_for_each_connection_knows_the_peer() {
 }
 
 #[test]
-fn errors_are_told_to_who_asks_for_them() {
+fn errors_go_to_the_error_handler() {
     on_each_scheduler("errors", || async {
         let (told, mut errors) = mpsc::unbounded_channel::<String>();
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
@@ -311,7 +311,7 @@ impl Listener for Troubled {
 }
 
 #[test]
-fn errors_of_accept_are_survived_unless_they_do_not_pass() {
+fn a_server_survives_temporary_errors_of_accept() {
     const TOO_MANY_FILES: i32 = 24;
     const BAD_DESCRIPTOR: i32 = 9;
     on_each_scheduler("errors of accept", || async {

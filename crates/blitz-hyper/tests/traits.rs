@@ -1,4 +1,4 @@
-//! What each public type can do: be sent, be shared, be printed. None is an error.
+//! Checks which traits each public type has: `Send`, `Sync`, `Debug`. None is an error type.
 
 use blitz_hyper::{BlitzExecutor, BlitzIo, BlitzTimer, Left, Report, Running, Shutdown};
 use blitz_hyper::{Serve, SharedService};
@@ -14,12 +14,12 @@ fn servers_and_their_end() {
     shared::<Report>();
     shared::<Left>();
     shared::<SharedService<u8>>();
-    // The future that begins its end need not be shared.
+    // The future that starts the shutdown need not be `Sync`.
     sent::<Serve<blitz::net::TcpListener, u8, u8>>();
 }
 
 #[test]
-fn what_hyper_asks_for() {
+fn types_for_hyper() {
     shared::<BlitzExecutor>();
     shared::<BlitzTimer>();
     shared::<BlitzIo<blitz::net::TcpStream>>();

@@ -1,4 +1,4 @@
-//! Files of a folder, as answers.
+//! Serves the files of a folder.
 
 #![forbid(unsafe_code)]
 
@@ -19,9 +19,9 @@ use tower_service::Service;
 
 /// Answers `GET` and `HEAD` with the files of a folder and its subfolders.
 ///
-/// Paths that lead out of the folder are not found; symbolic links are followed. A folder is
-/// answered with its `index.html`. The content type comes from the file name's extension. There are
-/// no ranges, no compression and no dates: a layer or a proxy adds what a service needs.
+/// A path that leads out of the folder gets "not found"; symbolic links are followed. A request for
+/// a folder gets its `index.html`. The content type comes from the file name's extension. There are
+/// no ranges, no compression and no dates: use a layer or a proxy for these.
 ///
 /// ```
 /// use axum::Router;
@@ -83,7 +83,7 @@ async fn answer(root: &Path, method: &Method, asked: &str) -> Response<FileBody>
     }
 }
 
-/// What a path leads to.
+/// The target of a path.
 enum Found {
     /// A file, and its length.
     File(PathBuf, u64),
@@ -287,7 +287,7 @@ mod tests {
     }
 
     #[test]
-    fn types_are_told_by_names() {
+    fn types_follow_from_file_names() {
         assert_eq!(type_of(Path::new("a/INDEX.HTML")), "text/html; charset=utf-8");
         assert_eq!(type_of(Path::new("a.b/no-end")), "application/octet-stream");
         assert!(TYPES.windows(2).all(|pair| pair[0].0 < pair[1].0));
