@@ -1,9 +1,9 @@
 //! The ledger of a round: the closures and futures given to a runtime, and their fate.
 //!
 //! Each closure and each future carries a [`Ticket`]. The ledger notes when its code begins, when
-//! it ends and when it is dropped, and complains at once about what must never happen: a second
-//! beginning, a second drop, a beginning after the drop of the runtime has returned. At the end of
-//! a round [`Ledger::complaints`] also names what was lost.
+//! it ends and when it is dropped, and complains at once about events that must never happen: a
+//! second beginning, a second drop, a beginning after the drop of the runtime has returned. At the
+//! end of a round [`Ledger::complaints`] also names lost tickets.
 
 use std::fmt;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering::SeqCst};
@@ -20,20 +20,20 @@ const DROPPED: u32 = 4;
 const EXCUSED: u32 = 8;
 const OUTSIDE: u32 = 16;
 
-/// What a runtime promises about the thing that carries a ticket.
+/// The kind of a ticket's carrier, with the runtime's promise.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// A closure that its caller waits for: it runs to its end, once.
     Fork,
-    /// A closure of its own: it runs to its end, unless it is aborted or its runtime ends first.
+    /// A spawned closure: it runs to its end, unless it is aborted or its runtime ends first.
     Job,
-    /// A future of its own: as a job, and it is dropped by the time its runtime is gone.
+    /// A spawned future: as a job, and it is dropped by the time its runtime is gone.
     Task,
     /// A value, a waker, a local task: it is dropped once.
     Thing,
 }
 
-/// The books of one round.
+/// The ledger of one round.
 #[derive(Clone)]
 pub struct Ledger {
     book: Arc<Book>,
@@ -58,7 +58,7 @@ impl Default for Ledger {
 }
 
 impl Ledger {
-    /// Returns empty books.
+    /// Creates an empty ledger.
     #[must_use]
     pub fn new() -> Ledger {
         let book = Book {
@@ -87,7 +87,7 @@ impl Ledger {
     /// How many tickets were written and not dropped.
     #[must_use]
     pub fn outstanding(&self) -> usize {
-        // In this order: a ticket that is dropped in between was written before.
+        // In this order, because a ticket that is dropped in between was written before.
         let dropped = self.book.dropped.load(SeqCst);
         self.book.next.load(SeqCst).saturating_sub(dropped)
     }
@@ -98,23 +98,24 @@ impl Ledger {
         self.book.next.load(SeqCst)
     }
 
-    /// From now on things of runtime `home` may be cancelled.
+    /// Notes that work of runtime `home` may be cancelled from now on.
     pub fn begin_end(&self, home: usize) {
         self.book.ending[home].store(true, SeqCst);
     }
 
-    /// Whether things of runtime `home` may be cancelled.
+    /// Whether work of runtime `home` may be cancelled.
     #[must_use]
     pub fn is_ending(&self, home: usize) -> bool {
         self.book.ending[home].load(SeqCst)
     }
 
-    /// The drop of runtime `home` has returned, and was one that waits: none of its code may run.
+    /// Notes that the drop of runtime `home` has returned, and that it waited: none of its code may
+    /// run any more.
     pub fn note_gone(&self, home: usize) {
         self.book.gone[home].store(true, SeqCst);
     }
 
-    /// Notes what must not have happened.
+    /// Notes an event that must not happen.
     pub fn complain(&self, text: String) {
         self.book.complain(text);
     }
@@ -158,7 +159,7 @@ impl Book {
     }
 }
 
-/// Travels inside of a closure or a future, and reports its fate to the ledger.
+/// Travels inside a closure or a future, and reports its fate to the ledger.
 pub struct Ticket {
     book: Arc<Book>,
     id: usize,
@@ -167,15 +168,15 @@ pub struct Ticket {
 }
 
 impl Ticket {
-    /// The carrier comes from a thread of no worker of its runtime: if the runtime ends at the same
-    /// time that thread may drop the carrier a little later.
+    /// Notes that the carrier comes from a thread outside its runtime. If the runtime ends at the
+    /// same time, that thread may drop the carrier a little later.
     #[must_use]
     pub fn from_outside(self) -> Ticket {
         self.book.mark(self.id, OUTSIDE);
         self
     }
 
-    /// The code that carries the ticket runs: it must not once the drop of its runtime has
+    /// Notes that the carrier's code runs. It must not run after the drop of its runtime has
     /// returned.
     pub fn touch(&self) {
         if self.kind != Kind::Thing && self.book.gone[self.home].load(SeqCst) {
@@ -184,7 +185,7 @@ impl Ticket {
         }
     }
 
-    /// The code that carries the ticket begins.
+    /// Notes that the carrier's code begins.
     pub fn begin(&self) {
         self.touch();
         if self.book.mark(self.id, BEGUN).is_some_and(|before| before & BEGUN != 0) {
@@ -192,12 +193,12 @@ impl Ticket {
         }
     }
 
-    /// The code that carries the ticket has come to its end.
+    /// Notes that the carrier's code has ended.
     pub fn end(&self) {
         self.book.mark(self.id, ENDED);
     }
 
-    /// What reads the ticket's state, for the code that has handed the ticket on.
+    /// Returns a reader of the ticket's state, for the code that has handed the ticket on.
     #[must_use]
     pub fn stub(&self) -> Stub {
         Stub { book: self.book.clone(), id: self.id }
@@ -230,7 +231,7 @@ impl Drop for Ticket {
     }
 }
 
-/// What is left of a ticket where it was written.
+/// Reads the state of a ticket that was handed on.
 #[derive(Clone)]
 pub struct Stub {
     book: Arc<Book>,
@@ -238,7 +239,7 @@ pub struct Stub {
 }
 
 impl Stub {
-    /// The ticket's carrier may be dropped before its end: the program is about to abort it.
+    /// Allows the carrier to be dropped before its end, because the program is about to abort it.
     pub fn excuse(&self) {
         self.book.mark(self.id, EXCUSED);
     }
@@ -250,9 +251,9 @@ impl Stub {
             return;
         };
         let complaint = match (cancelled, kind) {
-            (true, Kind::Job) if state & BEGUN != 0 => "is cancelled, says its handle, and began",
-            (true, Kind::Task) if state & ENDED != 0 => "is cancelled, says its handle, and ended",
-            (false, _) if state & ENDED == 0 => "has a result, says its handle, and did not end",
+            (true, Kind::Job) if state & BEGUN != 0 => "began, but its handle says cancelled",
+            (true, Kind::Task) if state & ENDED != 0 => "ended, but its handle says cancelled",
+            (false, _) if state & ENDED == 0 => "did not end, but its handle has a result",
             _ => return,
         };
         self.book.complain(format!("{} {complaint}", self.book.name(self.id)));
@@ -319,7 +320,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_dropped_before_its_end_needs_an_abort_or_an_ending_runtime() {
+    fn a_drop_before_the_end_needs_an_abort_or_an_ending_runtime() {
         let ledger = Ledger::new();
         drop(ledger.ticket(Kind::Job, 0));
         let aborted = ledger.ticket(Kind::Task, 0);

@@ -1,4 +1,4 @@
-//! The words after the program's name.
+//! The command line.
 
 use std::time::Duration;
 
@@ -8,13 +8,13 @@ Attacks the pool: every scenario in a process of its own, then random mixes of e
 
 --minutes N     how long the random mix goes on (default 1; 0.5 is half a minute; 0 is none)
 --seed N        the seed of the mix's first round (default: from the clock); the next rounds have the next seeds
---rounds N      not more rounds than this
+--rounds N      at most this many rounds
 --patience N    seconds without progress that count as a hang (default 30)
 --only NAME     only the scenarios whose name begins with NAME; `mix` is the random mix alone
---list          the names of all scenarios, and what each demands
+--list          the names of all scenarios, and the property that each checks
 ";
 
-/// What the program is to do.
+/// The options of the program.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Options {
     /// How long the random mix goes on.
@@ -23,15 +23,15 @@ pub struct Options {
     pub seed: Option<u64>,
     /// The largest number of rounds.
     pub rounds: u64,
-    /// How long nothing may get done.
+    /// How long there may be no progress before that counts as a hang.
     pub patience: Duration,
-    /// Which scenarios.
+    /// The beginning of the names of the scenarios to run, or `mix`.
     pub only: Option<String>,
-    /// What kind of call this is.
+    /// The role of this process.
     pub role: Role,
 }
 
-/// What kind of call this is.
+/// The role of a process.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub enum Role {
     /// Starts the others.
@@ -61,10 +61,10 @@ impl Default for Options {
 }
 
 impl Options {
-    /// Reads the words after the program's name.
+    /// Parses the command line.
     ///
     /// # Errors
-    /// What is wrong with them.
+    /// A message about the wrong argument.
     pub fn parse<S: AsRef<str>>(words: &[S]) -> Result<Options, String> {
         let mut options = Options::default();
         let mut words = words.iter().map(AsRef::as_ref);

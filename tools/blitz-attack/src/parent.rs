@@ -8,7 +8,7 @@ use std::io::{self, Read, Seek, Write};
 use std::process::{Child, Command, ExitCode, ExitStatus, Stdio};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-/// How often a child's state is looked at.
+/// How often the state of a child is checked.
 const POLL: Duration = Duration::from_millis(20);
 /// After this many broken mixes the attack ends.
 const MIXES_MAX: u64 = 5;
@@ -16,12 +16,12 @@ const MIXES_MAX: u64 = 5;
 const PATIENCE: Duration = Duration::from_secs(20);
 /// How far apart the seeds of two mixes are.
 const SEEDS_APART: u64 = 1_000_000;
-/// Of what a failed child printed this many lines are shown.
+/// How many lines of a failed child's output are shown.
 const SHOWN_LINES: usize = 25;
-/// How many times as long a scenario may take if the program is instrumented.
+/// The variable that says how many times as long a scenario may take in an instrumented program.
 const SLOWER: &str = "BLITZ_ATTACK_SLOWER";
 
-/// Runs what `options` ask for.
+/// Runs the scenarios and mixes of `options`.
 #[must_use]
 pub fn attack(options: &Options) -> ExitCode {
     match run(options) {
@@ -73,7 +73,7 @@ fn run(options: &Options) -> io::Result<(u64, u64)> {
     Ok((passed, failed))
 }
 
-/// Runs a scenario in a child. The inner error has the reason of a failure, and the last output.
+/// Runs a scenario in a child. The inner error has the reason of a failure and the last output.
 fn one(scenario: &Scenario) -> io::Result<Result<(), (String, Vec<String>)>> {
     let path = std::env::temp_dir().join(format!(
         "blitz-attack-{}-{}.txt",
@@ -96,21 +96,21 @@ fn one(scenario: &Scenario) -> io::Result<Result<(), (String, Vec<String>)>> {
     Ok(verdict(scenario.end, status, &text).map_err(|why| (why, last_lines(&text))))
 }
 
-/// Whether a child ended as it should; else why not.
+/// Checks whether a child ended as expected; the error is the reason.
 fn verdict(wanted: Wanted, status: Option<ExitStatus>, text: &str) -> Result<(), String> {
     let Some(status) = status else { return Err("it hangs".into()) };
     match wanted {
         Wanted::Success if status.success() => Ok(()),
         Wanted::Success => Err(format!("{status}")),
         Wanted::Abort(message) => match (status.success(), text.contains(message)) {
-            (true, _) => Err("it should abort, and returned".into()),
+            (true, _) => Err("it should abort, but returned".into()),
             (false, false) => Err(format!("{status}, without the message {message:?}")),
             (false, true) => Ok(()),
         },
     }
 }
 
-/// Waits for `child`, and ends it when the time is up: then there is no status.
+/// Waits for `child`, and kills it when the time is up; then there is no status.
 fn wait(mut child: Child, limit: Duration) -> io::Result<Option<ExitStatus>> {
     let begin = Instant::now();
     loop {
@@ -132,8 +132,8 @@ fn last_lines(text: &str) -> Vec<String> {
     lines[left_out..].iter().map(|line| (*line).to_owned()).collect()
 }
 
-/// Runs mixes until the time is up; returns how many broke. One that breaks is followed by another,
-/// with other seeds.
+/// Runs mixes until the time is up; returns how many failed. A failed mix is followed by another
+/// one with other seeds.
 fn mix(options: &Options) -> io::Result<u64> {
     let seed = options.seed.unwrap_or_else(seed_of_the_clock);
     let (begin, mut broken) = (Instant::now(), 0);

@@ -1,5 +1,5 @@
-//! Panics in every kind of closure and future: each arrives where the documentation says, and what
-//! ran beside it comes to its end.
+//! Panics in every kind of closure and future: each arrives where the documentation says, and other
+//! work runs to its end.
 
 use super::stage::{Ctx, Outcome, Stop, text_of, ticketed};
 use crate::ledger::Kind;
@@ -63,9 +63,9 @@ pub fn run(ctx: &Ctx, place: PanicPlace) -> Outcome {
             let handle = blitz::spawn(bomb);
             handle.abort();
             match handle.join() {
-                Ok(()) => ctx.complain("a future that is never ready was"),
+                Ok(()) => ctx.complain("a future that is never ready became ready"),
                 Err(error) if error.is_cancelled() => {
-                    ctx.complain("a future panicked when it was dropped, and was only cancelled");
+                    ctx.complain("a future panicked in its drop, but its task counts as cancelled");
                 }
                 Err(error) => check(ctx, place, &*error.into_panic()),
             }
@@ -81,7 +81,7 @@ pub fn run(ctx: &Ctx, place: PanicPlace) -> Outcome {
     Ok(1)
 }
 
-/// Panics here, unless the runtime that is to be called is gone: then returns true.
+/// Panics in this call. Returns true instead if the runtime is gone.
 fn call(ctx: &Ctx, place: PanicPlace) -> bool {
     let ticket = ctx.ticket(Kind::Fork);
     let beside = move || {

@@ -1,5 +1,5 @@
-//! One round: builds the runtimes of a plan, lets the actors play, ends each runtime, closes the
-//! books.
+//! One round: builds the runtimes of a plan, lets the actors play, ends each runtime, and checks
+//! the ledger.
 
 use super::curtain;
 use super::jobs::entered;
@@ -16,10 +16,10 @@ use std::sync::atomic::Ordering::SeqCst;
 use std::thread::{JoinHandle, sleep};
 use std::time::Duration;
 
-/// How often a round looks whether everything has come to its end.
+/// How often a round checks whether everything has ended.
 const LOOK: Duration = Duration::from_micros(200);
 
-/// What a round came to.
+/// The result of a round.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Score {
     /// Workers that were started.
@@ -31,7 +31,7 @@ pub struct Score {
 /// Plays the round of `plan`.
 ///
 /// # Errors
-/// Everything that went wrong.
+/// All complaints.
 pub fn play(plan: &Plan, folder: &Path, threads: Option<usize>) -> Result<Score, Vec<String>> {
     let ledger = Ledger::new();
     watch::begin_round(describe(plan), ledger.clone());
@@ -48,7 +48,7 @@ pub fn play(plan: &Plan, folder: &Path, threads: Option<usize>) -> Result<Score,
         });
     }
     if plan.finales.iter().any(|finale| finale.curtain.is_by_other()) {
-        let _doing = watch::begin("what nothing waits for comes to its end", 0);
+        let _doing = watch::begin("detached work comes to its end", 0);
         while ledger.outstanding() > 0 {
             sleep(LOOK);
         }
@@ -77,7 +77,7 @@ pub fn play(plan: &Plan, folder: &Path, threads: Option<usize>) -> Result<Score,
     if complaints.is_empty() { Ok(score) } else { Err(complaints) }
 }
 
-/// What a report says about the round.
+/// Describes the round for a report.
 #[must_use]
 pub fn describe(plan: &Plan) -> String {
     let mut text = format!("replay with: --seed {} --rounds 1\n", plan.seed);
@@ -162,7 +162,7 @@ impl Door {
     }
 }
 
-/// Starts what the runtime's end finds.
+/// Starts work that the runtime's end will find.
 fn leftovers(ctx: &Ctx, finale: &Finale) {
     for leftover in &finale.leftovers {
         let (inside, op) = (ctx.clone(), leftover.op.clone());
@@ -183,7 +183,7 @@ fn leftovers(ctx: &Ctx, finale: &Finale) {
     }
 }
 
-/// Starts threads that call in while the runtime ends, and afterwards.
+/// Starts threads that call the runtime while it ends, and afterwards.
 fn callers(ctx: &Ctx, finale: &Finale) -> Vec<JoinHandle<()>> {
     let calls = finale.calls;
     let caller = move |ctx: Ctx| {

@@ -10,22 +10,22 @@ use blitz::{JoinError, JoinHandle};
 
 blitz::task_local!(static NUMBER: u64);
 
-/// How long a timeout waits that must not elapse.
+/// The length of a timeout that must not elapse.
 const NEVER: Duration = Duration::from_secs(100_000);
 
-/// Starts what `spawn` says, and joins its handle.
+/// Starts the work of `spawn`, and joins its handle.
 pub fn join(ctx: &Ctx, spawn: &Spawn) -> Outcome {
     let Some((handle, check)) = start(ctx, spawn) else { return Ok(0) };
     check.done(handle.join())
 }
 
-/// Starts what `spawn` says, and awaits its handle.
+/// Starts the work of `spawn`, and awaits its handle.
 pub async fn wait(ctx: &Ctx, spawn: &Spawn) -> Outcome {
     let Some((handle, check)) = start(ctx, spawn) else { return Ok(0) };
     check.done(handle.await)
 }
 
-/// What is known about something that was started.
+/// The expectations about spawned work.
 struct Check {
     ctx: Ctx,
     stub: Stub,
@@ -46,13 +46,13 @@ impl Check {
         match result {
             Ok(outcome) => drop(self.ctx.expect(&self.child, outcome)),
             Err(error) if error.is_cancelled() => {}
-            Err(error) => self.ctx.complain(format!("an aborted one panicked: {error}")),
+            Err(error) => self.ctx.complain(format!("aborted work panicked: {error}")),
         }
         Ok(0)
     }
 }
 
-/// Starts it; there is no handle if that is to be dropped.
+/// Starts the work of `spawn`. Returns no handle if the plan drops the handle.
 fn start(ctx: &Ctx, spawn: &Spawn) -> Option<(JoinHandle<Outcome>, Check)> {
     let there = spawn.on.map_or_else(|| ctx.clone(), |on| ctx.on(on));
     let is_task = matches!(spawn.how, SpawnKind::Task | SpawnKind::TryTask);
@@ -98,7 +98,7 @@ fn start(ctx: &Ctx, spawn: &Spawn) -> Option<(JoinHandle<Outcome>, Check)> {
     Some((handle, Check { ctx: there, stub, kind, end: spawn.end, child }))
 }
 
-/// The future of a task: checks what a task knows about itself.
+/// The future of a task: checks the task's own id and values.
 fn body(ctx: Ctx, wrap: Wrap, child: Child) -> Running {
     Box::pin(async move {
         let id = blitz::task::try_id();

@@ -25,7 +25,7 @@ pub async fn run(ctx: &Ctx, kind: TimerKind, millis: u8) -> Outcome {
         TimerKind::Sleep => sleep(time).await,
         TimerKind::Elapses => {
             let elapsed = timeout(time, pending::<()>()).await.is_err();
-            ctx.check(elapsed, "a future that is never ready was");
+            ctx.check(elapsed, "a future that is always pending was ready");
         }
         TimerKind::InTime => {
             let in_time = timeout(Duration::from_secs(100_000), sleep(time)).await.is_ok();
@@ -40,7 +40,7 @@ pub async fn run(ctx: &Ctx, kind: TimerKind, millis: u8) -> Outcome {
         TimerKind::Many => many(time).await?,
         TimerKind::Reset => {
             let mut sleep = Box::pin(sleep(Duration::from_secs(100_000)));
-            // Once, so that it is in the wheel.
+            // Poll it once, so that it is in the wheel.
             std::future::poll_fn(|cx| {
                 let _ = sleep.as_mut().poll(cx);
                 std::task::Poll::Ready(())
@@ -55,7 +55,7 @@ pub async fn run(ctx: &Ctx, kind: TimerKind, millis: u8) -> Outcome {
     Ok(1)
 }
 
-/// Sleeps many times at once, and gives up half of them.
+/// Starts many sleeps at once, and cancels half of them.
 async fn many(time: Duration) -> Result<(), Stop> {
     let mut sleeps: Vec<_> = (0..64).map(|_| Box::pin(sleep(time))).collect();
     std::future::poll_fn(|cx| {

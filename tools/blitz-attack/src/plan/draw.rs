@@ -1,4 +1,4 @@
-//! Draws operations that are legal where they stand, so that a hang or a wrong value is a defect.
+//! Draws operations that are allowed in their place, so that a hang or a wrong value is a defect.
 //!
 //! Each operation waits only for work that it has started itself, and tasks that meet others await
 //! them: the documentation of `block_on` asks for that. Blocking closures wait for no other such
@@ -9,11 +9,11 @@ use super::op::{
     Child, End, IoKind, MeetKind, Op, PanicPlace, ScopeKind, SetEnd, Spawn, SpawnKind, TimerKind,
     WakerKind, Wrap,
 };
-use super::settings::Settings;
+use super::settings::{Settings, Threads};
 use crate::rng::Rng;
 use std::sync::Arc;
 
-/// Where an operation stands.
+/// The place of an operation in a plan.
 #[derive(Clone, Copy)]
 pub struct Place {
     /// The runtime whose thread runs it.
@@ -31,7 +31,7 @@ pub struct Place {
 }
 
 impl Place {
-    /// The bottom of a program on runtime `home`.
+    /// The place of a program's first operation on runtime `home`.
     #[must_use]
     pub fn root(home: usize, depth: u8) -> Place {
         Place { home, depth, blocking: false, abortable: false, ending: false, away: false }
@@ -44,7 +44,7 @@ impl Place {
 
 /// Draws operations for a round with these runtimes.
 pub struct Draw<'a> {
-    /// Where choices come from.
+    /// The source of choices.
     pub rng: &'a mut Rng,
     /// The runtimes of the round.
     pub settings: &'a [Settings],
@@ -105,7 +105,7 @@ impl Draw<'_> {
         }
     }
 
-    /// Whether there is another runtime that may be called from `place`; which.
+    /// Returns another runtime that may be called from `place`, if there is one.
     fn elsewhere(&mut self, place: Place) -> Option<usize> {
         let count = self.settings.len();
         if count < 2 || self.settings.iter().any(Settings::is_adopted) {
@@ -155,7 +155,7 @@ impl Draw<'_> {
             [SetEnd::JoinNext, SetEnd::JoinAll, SetEnd::Shutdown, SetEnd::Drop, SetEnd::Detach];
         let mut end = self.rng.pick(&ends);
         if place.ending && end == SetEnd::JoinAll {
-            // It panics if one of the tasks is cancelled.
+            // `join_all` panics if one of the tasks is cancelled.
             end = SetEnd::JoinNext;
         }
         let mut below = place.below();
@@ -192,6 +192,8 @@ impl Draw<'_> {
 
     fn io(&mut self, place: Place) -> Op {
         let bytes = self.rng.between(1, 3_000) as u16;
+        // A child process does not hold a paused clock, so each timeout around it may elapse.
+        let is_paused = self.settings[place.home].threads == Threads::Paused;
         let kind = match self.rng.below(30) {
             0..=6 => IoKind::Tcp,
             7..=10 => IoKind::Udp,
@@ -200,7 +202,7 @@ impl Draw<'_> {
             18..=20 => IoKind::Owned,
             21..=24 if !place.blocking => IoKind::File,
             25..=27 => IoKind::Abandoned,
-            28 if !place.blocking => IoKind::Process,
+            28 if !place.blocking && !is_paused => IoKind::Process,
             29 => IoKind::Signal,
             _ => IoKind::Unix,
         };
@@ -243,7 +245,7 @@ impl Draw<'_> {
             WakerKind::Spawns,
         ];
         match self.rng.pick(&kinds) {
-            // Dropped with a task that is aborted, its panic would be that task's.
+            // If it were dropped with an aborted task, its panic would go to that task.
             WakerKind::PanicsInDrop if place.abortable => Op::Waker(WakerKind::PanicsInWake),
             kind => Op::Waker(kind),
         }

@@ -10,32 +10,32 @@ use std::task::Poll;
 pub const ALL: &[Scenario] = &[
     Scenario::new(
         "adopted-elsewhere",
-        "a pool that is dropped on a thread other than the adopted one runs its jobs and frees it",
+        "a pool that is dropped on another thread runs its jobs and frees the adopted thread",
         adopted_elsewhere,
     ),
     Scenario::new(
         "adopted-inside",
-        "a pool that is dropped inside of its own operation lets its closures go on",
+        "a pool that is dropped inside its own operation lets its closures finish",
         adopted_inside,
     ),
     Scenario::new(
         "adopted-detached",
-        "a pool whose drop does not wait lets its closures use it when its thread is gone",
+        "a pool whose drop does not wait serves its closures after the adopted thread has left it",
         adopted_detached,
     ),
     Scenario::new(
         "paused-elsewhere",
-        "a runtime whose clock stands works on another thread than the one that built it",
+        "a runtime with a paused clock works on a thread other than its builder's",
         paused_elsewhere,
     ),
     Scenario::new(
         "paused-callers",
-        "the drop of a runtime whose clock stands waits for its tasks while threads call in",
+        "the drop of a runtime with a paused clock waits for its tasks while threads call it",
         paused_callers,
     ),
     Scenario::new(
         "forgotten-shield",
-        "a shield that is forgotten does not keep its runtime for ever",
+        "a forgotten shield does not keep its runtime alive for ever",
         forgotten_shield,
     ),
     Scenario::new(
@@ -126,7 +126,7 @@ fn paused_callers() {
                 let handle = runtime.handle();
                 std::thread::spawn(move || {
                     for _ in 0..20 {
-                        // Done, or cancelled by the end.
+                        // The task has completed, or shutdown has cancelled it.
                         drop(handle.spawn(async {}).join());
                     }
                 })

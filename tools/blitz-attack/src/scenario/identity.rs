@@ -1,4 +1,4 @@
-//! What runs on top of a task that waits is no part of that task.
+//! A job that runs on top of a waiting task is not part of that task.
 
 use super::{Scenario, runtime};
 use std::sync::mpsc;
@@ -8,7 +8,7 @@ blitz::task_local!(static KEY: u32);
 pub const ALL: &[Scenario] = &[
     Scenario::new(
         "identity",
-        "a detached job that runs inside of a task's join sees neither its id nor its values",
+        "a detached job that runs inside a task's join sees neither the task's id nor its values",
         identity,
     ),
     Scenario::new(

@@ -1,4 +1,4 @@
-//! Waits that nest: what a worker runs while it waits lies on its stack, and the stack has an end.
+//! Nested waits: the jobs that a worker runs while it waits lie on its stack, which is finite.
 
 use super::{Scenario, runtime};
 use blitz::time::{Duration, sleep};
@@ -13,7 +13,7 @@ pub const ALL: &[Scenario] = &[
     Scenario::new("nest-yield", "50,000 jobs that yield fit on a stack", yields),
     Scenario::new("nest-install", "50,000 leaves that call another pool fit on a stack", install),
     Scenario::new("big-frames", "tasks with frames of 400 KiB that wait fit on a stack", frames),
-    Scenario::new("small-thread", "a local set goes on on a stack of 256 KiB", small_thread),
+    Scenario::new("small-thread", "a local set works on a stack of 256 KiB", small_thread),
 ];
 
 const MS: Duration = Duration::from_millis(1);

@@ -1,4 +1,4 @@
-//! io_uring, and descriptors that run out.
+//! io_uring, and running out of descriptors.
 
 use super::{Scenario, build, wait_for};
 use blitz::io::AsyncReadExt;
@@ -15,12 +15,12 @@ use std::task::{Context, Poll, Waker};
 
 pub const ALL: &[Scenario] = &[
     Scenario::new("uring-overflow", "8,000 receives that are answered at once all end", overflow),
-    Scenario::new("uring-cancel", "an aborted receive cancels no other receive", cancel),
-    Scenario::new("fifo-read", "a read that never comes does not hold the end", fifo_read),
+    Scenario::new("uring-cancel", "aborting a receive cancels no other receive", cancel),
+    Scenario::new("fifo-read", "a read that never completes does not delay shutdown", fifo_read),
     Scenario::new("emfile-accept", "accept goes on once descriptors are free again", emfile),
 ];
 
-/// A runtime with io_uring; none where the system has none, and then the scenario passes.
+/// A runtime with io_uring. None if the system has no io_uring; then the scenario passes.
 fn with_uring(workers: usize) -> Option<Runtime> {
     let builder = Runtime::builder().workers(workers).backend(Backend::IoUring);
     match builder.build() {
@@ -53,12 +53,12 @@ fn overflow() {
     assert_eq!(received, RECEIVES);
 }
 
-/// Polls once, for nothing but the beginning of an operation.
+/// Polls once, only to start the operation.
 fn poll_once<F: Future + Unpin>(future: &mut F) -> Poll<F::Output> {
     std::pin::Pin::new(future).poll(&mut Context::from_waker(Waker::noop()))
 }
 
-/// Begins receives and gives them up, about when they complete.
+/// Starts receives and drops them at about the time they complete.
 async fn give_up(over: Arc<AtomicBool>) {
     let (here, there) = UnixStream::pair().unwrap();
     while !over.load(SeqCst) {
@@ -102,11 +102,11 @@ fn fifo_read() {
     let Some(runtime) = with_uring(2) else { return };
     let path = std::env::temp_dir().join(format!("blitz-attack-fifo-{}", std::process::id()));
     mknodat(CWD, &path, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).unwrap();
-    // With a writer that never writes.
+    // The pipe has a writer that never writes.
     let file = std::fs::File::options().read(true).write(true).open(&path).unwrap();
     std::fs::remove_file(&path).unwrap();
     let open = || blitz::fs::File::from_std(file.try_clone().unwrap());
-    // One read is a task's, the other one is given up by a file that stays.
+    // A task owns one read. The other read is dropped while its file stays open.
     let (mut of_task, mut stays) = (open(), open());
     let task = runtime.spawn(async move { of_task.read_u8().await });
     wait_for(|| runtime.metrics().tasks.waiting == 1);
@@ -135,7 +135,7 @@ fn emfile() {
         let clients: Vec<_> =
             (0..CLIENTS).map(|_| std::net::TcpStream::connect(address).unwrap()).collect();
         let limit = getrlimit(Resource::Nofile);
-        // None is left: descriptors are given out from the lowest one that is free.
+        // No descriptor is left: the system hands out the lowest free one first.
         let next = std::fs::File::open("/dev/null").unwrap();
         let lowest = std::os::fd::AsRawFd::as_raw_fd(&next) as u64;
         drop(next);

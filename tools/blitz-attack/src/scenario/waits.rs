@@ -1,4 +1,4 @@
-//! Waits that are promised to end, and that have hung once.
+//! Waits that must end, and once hung.
 
 use super::{Scenario, build, confined, runtime, wait_for};
 use blitz::time::{Duration, sleep};
@@ -9,22 +9,22 @@ use std::sync::mpsc;
 pub const ALL: &[Scenario] = &[
     Scenario::new(
         "descendants-blocking",
-        "workers that run descendants only wait for closures that wait for tasks",
+        "workers that run only descendants may wait for closures that wait for tasks",
         descendants_blocking,
     ),
     Scenario::new(
         "descendants-install",
-        "a worker that runs descendants only polls the tasks that another pool waits for",
+        "a worker that runs only descendants polls the tasks that another pool waits for",
         descendants_install,
     ),
     Scenario::new(
         "paused-descendants",
-        "a clock that stands moves on while a worker waits for descendants only",
+        "a paused clock advances while a worker runs only descendants",
         paused_descendants,
     ),
     Scenario::new(
         "paused-end",
-        "the end of a runtime whose clock stands lets a job that waits for a timer end",
+        "shutdown of a runtime with a paused clock ends a job that waits for a timer",
         paused_end,
     ),
 ];

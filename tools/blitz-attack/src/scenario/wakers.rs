@@ -1,4 +1,4 @@
-//! Wakers of the program's own.
+//! Wakers that the program implements.
 
 use super::{Scenario, Wanted, runtime, wait_for};
 use blitz::time::{Duration, sleep};
@@ -17,7 +17,7 @@ pub const ALL: &[Scenario] = &[
         end: Wanted::Abort("references"),
         ..Scenario::new(
             "many-wakers",
-            "a task with more wakers than can be counted aborts, with a message",
+            "a program with more wakers of a task than can be counted aborts, with a message",
             many_wakers,
         )
     },
@@ -46,7 +46,7 @@ fn waiting_waker() {
         let mut timer = Box::pin(sleep(Duration::from_millis(1)));
         assert!(timer.as_mut().poll(&mut Context::from_waker(&waker)).is_pending());
         wait_for(|| blocks.begun.load(SeqCst));
-        // What the waker waits for is another timer.
+        // The waker waits for another timer.
         runtime.spawn(sleep(Duration::from_millis(1))).join().unwrap();
         send.send(()).unwrap();
     }
