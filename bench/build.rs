@@ -20,8 +20,12 @@ fn main() {
             ("blitz-rt", "BLITZ"),
         ],
     );
-    // Some rivals are part of the programs that are built apart only.
+    // Some rivals are only in the programs that are built separately.
     emit(&["rayon-programs", "Cargo.lock"], &[("orx-parallel", "ORX"), ("paralight", "PARALIGHT")]);
+    emit(
+        &["tokio-programs", "Cargo.lock"],
+        &[("tokio", "TOKIO_UNSTABLE"), ("console-subscriber", "CONSOLE"), ("dial9", "DIAL9")],
+    );
 }
 
 /// Passes on the versions that a lock file has.

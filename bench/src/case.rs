@@ -12,17 +12,17 @@ use crate::{
 /// One line of the catalogue.
 #[derive(Debug, Clone)]
 pub struct Case {
-    /// `group/workload/variant`, unique; what `--only` is matched against.
+    /// `group/workload/variant`, unique; `--only` selects by it.
     pub name: String,
     /// One sentence for a reader of the report.
     pub title: String,
-    /// What is run.
+    /// The workload.
     pub workload: Workload,
     /// The contestants.
     pub contestants: Vec<Contestant>,
-    /// What is compared.
+    /// The comparisons.
     pub views: Vec<View>,
-    /// Whether a quick run includes it without being asked for it by name.
+    /// Whether a quick run includes the case even if `--only` does not name it.
     pub quick: bool,
 }
 
@@ -35,8 +35,8 @@ impl Case {
 
     /// The same workload with two builds of Blitz beside each other instead of rivals.
     ///
-    /// Each measure compares every Blitz contestant of the case with the older build of the same. A
-    /// case without a Blitz contestant has nothing to compare.
+    /// Each measure compares every Blitz contestant of the case with its older build. A case
+    /// without a Blitz contestant has nothing to compare.
     #[must_use]
     pub fn beside_older(mut self) -> Option<Self> {
         let twin = self.twin();
@@ -70,7 +70,7 @@ impl Case {
     }
 }
 
-/// How much dearer a change may make a workload: about what one run can tell apart.
+/// The largest ratio that a change may cause: about the smallest difference that one run can show.
 const GOAL_BESIDE_OLDER: f64 = 1.02;
 
 /// A rival with a number of workers.
@@ -99,7 +99,7 @@ impl fmt::Display for Contestant {
     }
 }
 
-/// One number per contestant and round, and the comparisons made of it.
+/// One number per contestant and round, and its comparisons.
 #[derive(Debug, Clone)]
 pub struct View {
     /// Which number.
@@ -111,15 +111,23 @@ pub struct View {
 /// A ratio `subject / reference`; less is better, since all measures are costs.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Comparison {
-    /// Above the line.
+    /// The numerator.
     pub subject: Contestant,
-    /// Below the line.
+    /// The denominator.
     pub reference: Contestant,
     /// The largest ratio that meets the goal, if there is one.
     pub goal: Option<f64>,
 }
 
-/// A number made of what a turn measured.
+impl Comparison {
+    /// Whether it shows what a tool costs a rival, so that there is nothing to win or to lose.
+    #[must_use]
+    pub fn has_rivals_only(&self) -> bool {
+        self.subject.rival.looks_into_tokio()
+    }
+}
+
+/// A number computed from the measurements of a turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Measure {
@@ -170,7 +178,7 @@ impl Measure {
         }
     }
 
-    /// What its values are counted in.
+    /// The unit of its values.
     #[must_use]
     pub fn unit(self) -> Unit {
         match self {
@@ -185,7 +193,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_fork_costs_what_the_twin_does_not_need() {
+    fn a_fork_costs_the_difference_to_the_twin() {
         let sample = Sample::from([(Metric::Wall, 110.0), (Metric::Cpu, 7.0)]);
         let twin = Sample::from([(Metric::Wall, 10.0)]);
         let twin = Some(&twin);

@@ -1,49 +1,96 @@
-//! How much a Blitz pool says about itself while it is measured.
+//! The insight settings of a Blitz pool, and of a Tokio runtime, while it is measured.
 //!
-//! All three kinds are one type, so that they run the same machine code: what differs is the pool's
-//! setting. It is chosen while a workload is opened, which is when its pool is built.
+//! All three kinds of pools are one type, so that they run the same machine code. Only the pool's
+//! setting differs, which is chosen when the workload builds its pool. The tools that look inside
+//! of Tokio need `--cfg tokio_unstable`: a program with that flag passes them to [`with_tokio`].
 
 use std::{
+    any::Any,
     cell::Cell,
     io::{self, Read, Write},
     net::{SocketAddr, TcpStream},
     sync::mpsc::{RecvTimeoutError, Sender, channel},
-    thread::{self, JoinHandle},
+    thread::{self, JoinHandle, LocalKey},
     time::Duration,
 };
 
 use ::blitz::{Pool, PoolBuilder, inspect::Inspect};
+use ::tokio::runtime::{Builder, Runtime};
 
 use crate::rival::RivalKind;
 
-/// How often the scraper asks: much more often than scrapers do, so that it asks within a turn.
+/// How often the scraper asks: much more often than usual, so that each turn has a request.
 const PERIOD: Duration = Duration::from_millis(250);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Insight {
-    /// As users have it: recorders and metrics on.
+    /// The default: recorders and metrics are on.
     Default,
     /// Without recorders.
     Unrecorded,
-    /// With a page, which a scraper asks.
+    /// With a page that a scraper reads.
     Inspected,
 }
 
+/// The part of a tool that lives as long as its runtime.
+pub type Attached = Box<dyn Any + Send + Sync>;
+
+/// Builds a Tokio runtime with a tool that looks inside of it.
+pub type BuildTokio = fn(Builder) -> Result<(Runtime, Attached), String>;
+
 thread_local! {
     static INSIGHT: Cell<Insight> = const { Cell::new(Insight::Default) };
+    static TOKIO: Cell<BuildTokio> = const { Cell::new(plain_tokio) };
 }
 
-/// Calls `open` with the rival that `rival` is a setting of.
+/// Calls `open` while `setting` has the value `value` on this thread.
+fn while_set<V, T>(setting: &'static LocalKey<Cell<V>>, value: V, open: impl FnOnce() -> T) -> T {
+    let before = setting.replace(value);
+    let opened = open();
+    setting.set(before);
+    opened
+}
+
+/// Calls `open` while workloads build their Tokio runtimes with `build`.
+///
+/// ```
+/// use blitz_bench::{insight, rival::RivalKind::Tokio, workload::{Pace, TaskWorkload, Workload}};
+///
+/// let yields = Workload::Tasks(TaskWorkload::YieldMany { tasks: 2, yields: 3 });
+/// let opened = insight::with_tokio(
+///     |_| Err("no tool is installed".to_owned()),
+///     || yields.open(Tokio, 1, Pace::Smoke),
+/// );
+/// assert_eq!(opened.err().unwrap(), "no tool is installed");
+/// assert!(yields.open(Tokio, 1, Pace::Smoke).unwrap().turn().is_ok());
+/// ```
+pub fn with_tokio<T>(build: BuildTokio, open: impl FnOnce() -> T) -> T {
+    while_set(&TOKIO, build, open)
+}
+
+/// Builds a Tokio runtime as the caller of [`with_tokio`] wants it; by default, without a tool.
+pub(crate) fn build_tokio(builder: Builder) -> Result<(Runtime, Attached), String> {
+    TOKIO.get()(builder)
+}
+
+/// Builds a runtime without a tool.
+///
+/// # Errors
+///
+/// Returns Tokio's message if the runtime cannot be built.
+pub fn plain_tokio(mut builder: Builder) -> Result<(Runtime, Attached), String> {
+    let runtime = builder.build().map_err(|error| error.to_string())?;
+    Ok((runtime, Box::new(())))
+}
+
+/// Calls `open` with the rival for which `rival` is a setting.
 pub(crate) fn opened_as<T>(rival: RivalKind, open: impl FnOnce(RivalKind) -> T) -> T {
     let insight = match rival {
         RivalKind::Unrecorded => Insight::Unrecorded,
         RivalKind::Inspected => Insight::Inspected,
         _ => return open(rival),
     };
-    let before = INSIGHT.replace(insight);
-    let opened = open(RivalKind::Blitz);
-    INSIGHT.set(before);
-    opened
+    while_set(&INSIGHT, insight, || open(RivalKind::Blitz))
 }
 
 /// Builds a pool with the setting of the rival that is being opened.
@@ -52,45 +99,57 @@ pub(crate) fn build(builder: PoolBuilder) -> Result<(Pool, Option<Scraper>), Str
     let builder = if insight == Insight::Unrecorded { builder.trace_memory(0) } else { builder };
     let pool = builder.build().map_err(|error| error.to_string())?;
     let scraper = match insight {
-        Insight::Inspected => Some(Scraper::start(&pool).map_err(|error| error.to_string())?),
+        Insight::Inspected => Some(scrape_page(&pool).map_err(|error| error.to_string())?),
         _ => None,
     };
     Ok((pool, scraper))
 }
 
-/// A thread that reads the metrics of a page now and then, until this is dropped.
+/// A thread that reads metrics periodically, until this is dropped.
 #[derive(Debug)]
-pub(crate) struct Scraper {
+pub struct Scraper {
     /// Dropped first, which ends the thread.
     end: Option<Sender<()>>,
     thread: Option<JoinHandle<()>>,
 }
 
 impl Scraper {
-    fn start(pool: &Pool) -> io::Result<Self> {
-        let page = pool.inspect(Inspect::at("127.0.0.1:0"))?;
-        let page = page.ok_or_else(|| io::Error::other("there is no page"))?;
-        let address = page.address();
-        // The first reading shows whether it works.
-        scrape(address)?;
+    /// Calls `read` four times per second on a new thread.
+    ///
+    /// # Errors
+    ///
+    /// Returns the system's error if it starts no thread.
+    pub fn start(mut read: impl FnMut() + Send + 'static) -> io::Result<Self> {
         let (end, ended) = channel();
         let thread = thread::Builder::new().name("scraper".to_owned()).spawn(move || {
             while ended.recv_timeout(PERIOD) == Err(RecvTimeoutError::Timeout) {
-                // A page that does not answer makes the pool look better, not worse: say so.
-                if let Err(error) = scrape(address) {
-                    eprintln!("the scraper has no answer: {error}");
-                }
+                read();
             }
         })?;
         Ok(Self { end: Some(end), thread: Some(thread) })
     }
 }
 
+/// Serves the page of `pool` and reads its metrics periodically.
+fn scrape_page(pool: &Pool) -> io::Result<Scraper> {
+    let page = pool.inspect(Inspect::at("127.0.0.1:0"))?;
+    let page = page.ok_or_else(|| io::Error::other("there is no page"))?;
+    let address = page.address();
+    // The first reading shows whether it works.
+    scrape(address)?;
+    Scraper::start(move || {
+        // A page that does not answer would make the pool look better, so report it.
+        if let Err(error) = scrape(address) {
+            eprintln!("the scraper has no answer: {error}");
+        }
+    })
+}
+
 impl Drop for Scraper {
     fn drop(&mut self) {
         drop(self.end.take());
         if let Some(thread) = self.thread.take() {
-            // It ends; how does not matter to what was measured.
+            // How the thread ends does not matter for the measurement.
             let _ = thread.join();
         }
     }

@@ -1,19 +1,19 @@
 //! The benchmarks of Blitz: the [workloads](workload), the [rivals](rival) (for tasks, the
-//! [runtimes](runtime)) and the [runner](contest) that lets them take turns. `blitz bench` is the
-//! program around it.
+//! [runtimes](runtime)) and the [runner](contest) that measures them in turns. `blitz bench` is the
+//! program for it.
 //!
-//! How a number comes about: every contestant (a rival with a number of workers) is a process of
-//! its own that builds its pool once. In each round all of them take one turn, in a shuffled order,
-//! one at a time; the others are stopped meanwhile, so that no idle pool disturbs a measurement.
-//! Every result is checked. Ratios are taken within a round and summarised over the rounds, so
-//! what slows the machine for a while slows both sides of a ratio.
+//! How it measures: every contestant (a rival with a number of workers) is a process of its own
+//! that builds its pool once. In each round all of them take one turn, in a shuffled order, one at
+//! a time; the others are stopped meanwhile, so that no idle pool disturbs a measurement. Every
+//! result is checked. Ratios are taken within a round and summarised over the rounds, so a
+//! disturbance of the machine affects both sides of a ratio.
 
 #![forbid(unsafe_code)]
 
 pub mod case;
 pub mod catalogue;
 pub mod contest;
-mod insight;
+pub mod insight;
 pub mod load;
 pub mod machine;
 pub mod others;

@@ -5,40 +5,40 @@
 
 use std::{fs, time::Instant};
 
-/// A look at the clock, at what all processors have done so far, and at our share of it.
+/// A reading of the clock, of the time used on all processors, and of our share of it.
 #[derive(Debug)]
 pub struct Watch {
     start: Instant,
-    everybody: u64,
+    all_programs: u64,
     ourselves: u64,
 }
 
 impl Watch {
-    /// Begins to watch, where the system tells.
+    /// Begins to watch, if the system can tell.
     #[must_use]
     pub fn start() -> Option<Self> {
         Some(Self {
             start: Instant::now(),
-            everybody: everybody(&fs::read_to_string("/proc/stat").ok()?)?,
+            all_programs: all_programs(&fs::read_to_string("/proc/stat").ok()?)?,
             ourselves: ourselves(&fs::read_to_string("/proc/self/stat").ok()?)?,
         })
     }
 
-    /// How many processors others have kept busy since then, on average. What contestants and the
-    /// clients that they started used counts as ours once they have ended.
+    /// How many processors others have kept busy since then, on average. The time of contestants
+    /// and of their clients counts as ours once they have ended.
     #[must_use]
     pub fn others_cpus(&self) -> Option<f64> {
         let now = Self::start()?;
         let passed = now.start.duration_since(self.start).as_secs_f64() * TICKS_PER_SECOND;
-        let everybody = now.everybody.saturating_sub(self.everybody);
+        let all_programs = now.all_programs.saturating_sub(self.all_programs);
         let ourselves = now.ourselves.saturating_sub(self.ourselves);
-        Some(everybody.saturating_sub(ourselves) as f64 / passed)
+        Some(all_programs.saturating_sub(ourselves) as f64 / passed)
     }
 }
 
 /// Adds up the times in which a processor did something or was lent to another machine: the first
 /// line is `cpu user nice system idle iowait irq softirq steal …`.
-fn everybody(stat: &str) -> Option<u64> {
+fn all_programs(stat: &str) -> Option<u64> {
     let fields: Vec<u64> = stat
         .lines()
         .next()?
@@ -51,7 +51,7 @@ fn everybody(stat: &str) -> Option<u64> {
 }
 
 /// User and system time, our own and that of children that have ended: fields 14 to 17, counted
-/// from the name's closing parenthesis since a name may contain anything.
+/// from the name's closing parenthesis, since a name may contain any character.
 fn ourselves(stat: &str) -> Option<u64> {
     let (_, after_name) = stat.rsplit_once(')')?;
     let times: Vec<u64> = after_name
@@ -73,9 +73,9 @@ mod tests {
     #[test]
     fn busy_is_all_but_idle_and_waiting() {
         let stat = "cpu  1 2 4 1000 1000 8 16 32 500 0\ncpu0 7 7 7\n";
-        assert_eq!(everybody(stat), Some(63));
-        assert_eq!(everybody("cpu 1 2\n"), None);
-        assert_eq!(everybody(""), None);
+        assert_eq!(all_programs(stat), Some(63));
+        assert_eq!(all_programs("cpu 1 2\n"), None);
+        assert_eq!(all_programs(""), None);
     }
 
     #[test]

@@ -1,5 +1,5 @@
-//! The programs in which parallel iterators take part: those of Blitz, of Rayon on either core, and
-//! of others. The programs are in `bench/rayon-programs`, too.
+//! Programs written with parallel iterators: Blitz's, Rayon's on its own core and on the drop-in,
+//! and those of other crates. Their code is in `bench/rayon-programs`.
 
 use crate::{Caller, rayon_program::Order};
 
@@ -17,11 +17,11 @@ pub enum ParProgram {
     Sum,
     /// Ten million mapped numbers, collected into a vector.
     Collect,
-    /// The products of two times ten million numbers, added up.
+    /// The sum of the products of two vectors of ten million numbers.
     Zip,
-    /// The largest sum of a thousand numbers in a row, of ten million.
+    /// Ten million numbers in chunks of a thousand: the largest sum of a chunk.
     Chunks,
-    /// Every other one of ten million numbers, collected into a vector.
+    /// The even ones of ten million numbers, collected into a vector.
     Filter,
     /// Four items for each of a million.
     FlatMap,
@@ -38,7 +38,7 @@ pub enum ParProgram {
     Sort {
         /// Their order before the sort.
         order: Order,
-        /// Whether by `par_sort`; otherwise by `par_sort_unstable`.
+        /// Whether it calls `par_sort`; otherwise it calls `par_sort_unstable`.
         stable: bool,
     },
     /// The lines of a text of 100 MB.
@@ -136,7 +136,9 @@ impl ParProgram {
             ),
             Self::Sum => "par_iter().sum() of ten million numbers.".to_owned(),
             Self::Collect => "into_par_iter().map().collect() of ten million numbers.".to_owned(),
-            Self::Zip => "par_iter().zip().map().reduce() of two times ten million.".to_owned(),
+            Self::Zip => {
+                "par_iter().zip().map().reduce() of two vectors of ten million.".to_owned()
+            }
             Self::Chunks => "par_chunks(1000).map().max() of ten million numbers.".to_owned(),
             Self::Filter => {
                 "par_iter().filter().collect() of ten million numbers, half of them kept."
@@ -147,10 +149,10 @@ impl ParProgram {
                 "par_iter() over a thousand vectors, each summed by a par_iter().".to_owned()
             }
             Self::Find { at_the_end: false } => {
-                "find_any() among ten million numbers, after 1 % of them.".to_owned()
+                "find_any() among ten million numbers; 1 % of them lie before the match.".to_owned()
             }
             Self::Find { at_the_end: true } => {
-                "find_any() among ten million numbers, of the last one.".to_owned()
+                "find_any() among ten million numbers; the match is the last one.".to_owned()
             }
             Self::Uneven => {
                 "Ten thousand items; the last hundred take nearly all of the time.".to_owned()
@@ -178,7 +180,7 @@ impl ParProgram {
         }
     }
 
-    /// How much memory one contestant's data takes, input, output and expected output.
+    /// The memory of one contestant's data: input, output and expected output.
     #[must_use]
     pub fn memory_bytes(self) -> u64 {
         match self {

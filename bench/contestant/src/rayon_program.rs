@@ -1,4 +1,4 @@
-//! Which programs run on Rayon's core and on the drop-in; the programs are in
+//! The programs that run on Rayon's core and on the drop-in. Their code is in
 //! `bench/rayon-programs`.
 
 use crate::Caller;
@@ -14,7 +14,7 @@ pub enum RayonProgram {
     Sort {
         /// Their order before the sort.
         order: Order,
-        /// Whether by `par_sort`; otherwise by `par_sort_unstable`.
+        /// Whether it calls `par_sort`; otherwise it calls `par_sort_unstable`.
         stable: bool,
     },
     /// The first of two matches among ten million numbers, a third of the way through.
@@ -30,7 +30,7 @@ pub enum RayonProgram {
         /// Where it is called from.
         caller: Caller,
     },
-    /// `ndarray`: a matrix computed of two others, element by element.
+    /// `ndarray`: a matrix computed from two others, element by element.
     MatrixZip,
     /// `ndarray`: the softmax of every row of a matrix.
     MatrixRows,
@@ -139,7 +139,7 @@ impl RayonProgram {
                 format!("{sort}() of a million numbers {}.", order.description())
             }
             Self::FindFirst => {
-                "find_first() among ten million numbers, a third of the way through.".to_owned()
+                "find_first() among ten million numbers; a third lie before the match.".to_owned()
             }
             Self::FindAny => "find_any() of two matches among ten million numbers.".to_owned(),
             Self::Nested => {
@@ -159,7 +159,7 @@ impl RayonProgram {
         }
     }
 
-    /// How much memory one contestant's data takes, input, output and expected output.
+    /// The memory of one contestant's data: input, output and expected output.
     #[must_use]
     pub fn memory_bytes(self) -> u64 {
         match self {

@@ -5,7 +5,7 @@
 //! Each program is a contestant of `blitz bench`; `rayon-programs check` runs all of them, at a
 //! small size, and prints what they computed.
 
-// The loops are compiled once for each crate whose iterators have their names.
+// The loops are compiled once for each crate whose iterators have these names.
 #![allow(clippy::duplicate_mod)]
 
 mod find;
@@ -15,10 +15,10 @@ mod par;
 mod program;
 mod sort;
 
-use std::{env, io, process::ExitCode};
+use std::process::ExitCode;
 
 use blitz_contestant::{
-    Pace, ParProgram, RayonProgram, os,
+    Contest, Order, Pace, ParProgram, RayonProgram,
     rayon_program::RayonProgram::{
         Collect, FindAny, FindFirst, MatrixRows, MatrixZip, Nested, SmallLoop, Sort, Sum,
     },
@@ -28,31 +28,14 @@ use par::Iterators;
 use program::{How, Opened, Running};
 
 fn main() -> ExitCode {
-    let arguments: Vec<String> = env::args().skip(1).collect();
-    let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
-    let done = match words[..] {
-        ["check"] => check(),
-        ["contestant", "--case", case, "--rival", rival, "--workers", workers, "--pace", pace] => {
-            contestant(case, rival, workers, pace)
-        }
-        _ => Err("this is a part of `blitz bench`; on its own it knows `check`".to_owned()),
-    };
-    match done {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(message) => {
-            eprintln!("error: {message}");
-            ExitCode::from(2)
-        }
-    }
+    blitz_contestant::program(check, contest)
 }
 
-/// Takes turns until stdin ends.
-fn contestant(case: &str, rival: &str, workers: &str, pace: &str) -> Result<(), String> {
+/// Sets up the contest that the runner has ordered.
+fn contest(order: Order<'_>) -> Result<Box<dyn Contest>, String> {
+    let Order { case, rival, workers, pace } = order;
     let unknown = |what| move || format!("there is no such {what}");
-    let pace = Pace::from_name(pace).ok_or_else(unknown("pace"))?;
-    let workers: usize = workers.parse().map_err(|_| "how many workers?".to_owned())?;
-    os::die_with_parent().map_err(|error| format!("cannot follow the parent: {error}"))?;
-    let open = || match ParProgram::of_case(case) {
+    match ParProgram::of_case(case) {
         Some(program) => {
             let iterators = Iterators::of_rival(rival).ok_or_else(unknown("rival"))?;
             iterators.start(workers)?;
@@ -70,9 +53,7 @@ fn contestant(case: &str, rival: &str, workers: &str, pace: &str) -> Result<(), 
             }
             Ok(open(program, how, pace).contest)
         }
-    };
-    blitz_contestant::serve(open, io::stdin().lock(), io::stdout().lock())
-        .map_err(|error| format!("cannot talk to the parent: {error}"))
+    }
 }
 
 /// Checks that the drop-in is below Rayon if and only if `rival` is called `drop_in`.
@@ -105,7 +86,7 @@ fn check() -> Result<(), String> {
     Ok(())
 }
 
-/// Takes a few turns and returns what was to be computed.
+/// Takes a few turns and returns the expected result.
 fn take_turns(case: &str, mut opened: Opened) -> Result<u64, String> {
     for _ in 0..TURNS {
         opened.contest.turn().map_err(|error| format!("{case}: {error}"))?;
@@ -120,7 +101,7 @@ fn start_pool(workers: usize) -> Result<(), String> {
         .map_err(|error| error.to_string())
 }
 
-/// Whose threads these are shows in their names: Rayon gives them none.
+/// The names of the threads show whose they are: Rayon gives them none.
 fn on_blitz() -> bool {
     let names = rayon::broadcast(|_| std::thread::current().name().map(str::to_owned));
     names.iter().flatten().any(|name| name.starts_with("blitz-"))
@@ -146,7 +127,8 @@ fn open(program: RayonProgram, how: How, pace: Pace) -> Opened {
     }
 }
 
-/// A turn of a check is one repetition or a few; one of several may meet an idle worker.
+/// A turn of a check is one repetition or a few. With several turns, one of them may find an idle
+/// worker.
 const TURNS: usize = 10;
 const MILLION: usize = 1_000_000;
 const TEN_MILLION: usize = 10 * MILLION;

@@ -1,13 +1,16 @@
-//! The cases of the insight group: what it costs that a pool says what it does.
+//! The cases of the insight group: the cost of recorders, metrics and the page.
 //!
-//! The reference is the same pool without recorders. The pool as users have it, and the one whose
-//! page a scraper reads, may cost a hundredth more.
+//! The reference is the same pool without recorders. The pool with default settings, and the pool
+//! whose page a scraper reads, may cost one per cent more. Cases with tasks also compare Tokio with
+//! each tool that looks inside of it with Tokio without a tool.
 
 use super::{FIB, FLAT_SPAWNS, WALL};
 use crate::{
     case::{Case, Comparison, Contestant, Measure, View},
     load::Talk,
-    rival::RivalKind::{Blitz, Inspected, Unrecorded},
+    rival::RivalKind::{
+        self, Blitz, Inspected, Tokio, TokioConsole, TokioDial9, TokioMetrics, Unrecorded,
+    },
     workload::{Caller, IoWorkload, Metric, TaskWorkload, Workload},
 };
 
@@ -48,24 +51,64 @@ pub(super) fn cases() -> Vec<Case> {
 const GOAL: f64 = 1.01;
 const WORKERS: usize = 2;
 
+/// What is beside Tokio without a tool.
+const TOOLS: [RivalKind; 3] = [TokioMetrics, TokioConsole, TokioDial9];
+
 fn case(name: &str, title: &str, workload: Workload, measures: &[Measure]) -> Case {
     let contestant = |rival| Contestant::new(rival, WORKERS);
-    let beside_unrecorded = |rival| Comparison {
-        subject: contestant(rival),
-        reference: contestant(Unrecorded),
-        goal: Some(GOAL),
+    let beside = |reference, goal| {
+        move |subject| Comparison {
+            subject: contestant(subject),
+            reference: contestant(reference),
+            goal,
+        }
     };
-    let view = |&measure: &Measure| View {
-        measure,
-        comparisons: [Blitz, Inspected].map(beside_unrecorded).into(),
+    let has_tasks = matches!(workload, Workload::Tasks(_) | Workload::Io(_));
+    let tools: &[RivalKind] = if has_tasks { &TOOLS } else { &[] };
+    let view = |&measure: &Measure| {
+        let ours = [Blitz, Inspected].map(beside(Unrecorded, Some(GOAL)));
+        let theirs = tools.iter().copied().map(beside(Tokio, None));
+        View { measure, comparisons: ours.into_iter().chain(theirs).collect() }
+    };
+    let theirs = tools.iter().copied().chain(has_tasks.then_some(Tokio));
+    let title_of_theirs = match has_tasks {
+        true => " Tokio plain, and with unstable metrics, console-subscriber or dial9.",
+        false => "",
     };
     Case {
         name: format!("insight/{name}"),
-        title: format!("{title}: recorders on, off, and on with a page that is scraped."),
+        title: format!(
+            "{title}: recorders on, off, and on with a page that is scraped.{title_of_theirs}"
+        ),
         workload,
-        contestants: [Blitz, Unrecorded, Inspected].map(contestant).into(),
+        contestants: [Blitz, Unrecorded, Inspected]
+            .into_iter()
+            .chain(theirs)
+            .map(contestant)
+            .collect(),
         views: measures.iter().map(view).collect(),
-        // A hundredth takes a long run to see.
+        // One per cent shows only in a long run.
         quick: false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_tool_is_beside_tokio_without_it() {
+        let with_tools: Vec<Case> =
+            cases().into_iter().filter(|case| case.title.contains("dial9")).collect();
+        let names: Vec<&str> = with_tools.iter().map(|case| case.name.as_str()).collect();
+        let expected = ["spawn", "yield", "ping-pong", "echo", "hyper"];
+        assert_eq!(names, expected.map(|name| format!("insight/{name}")));
+        for view in with_tools.iter().flat_map(|case| &case.views) {
+            for tool in TOOLS {
+                let mut comparisons = view.comparisons.iter();
+                let found = comparisons.find(|one| one.subject.rival == tool).unwrap();
+                assert_eq!((found.reference.rival, found.goal), (Tokio, None));
+            }
+        }
     }
 }

@@ -51,7 +51,7 @@ fn beside(name: &str, talk: Talk, job: JobKind, in_flight: usize) -> Case {
         _ => Some(0.4),
     };
     let others = rivals(job, in_flight).into_iter().filter(|rival| *rival != main);
-    // Those with a goal, then all others.
+    // Rivals with a goal first, then all others.
     let against_all = |goal: Option<f64>, slice: Option<f64>| -> Vec<(RivalKind, Option<f64>)> {
         let other = |rival| (rival, slice.filter(|_| rival == TokioSlice));
         [(main, goal)].into_iter().chain(others.clone().map(other)).collect()
@@ -101,7 +101,7 @@ fn rivals(job: JobKind, in_flight: usize) -> Vec<RivalKind> {
     rivals
 }
 
-/// A case with both schedulers of Blitz and all rivals of the first goals.
+/// A case with both schedulers of Blitz and the rivals of its first measure.
 fn case(
     name: &str,
     title: &str,
@@ -157,7 +157,7 @@ fn hogs(workers: usize) -> Case {
     let plural = if workers == 1 { "" } else { "s" };
     case(
         &format!("hogs/{workers}-worker{plural}"),
-        "1,000 timers of 20 ms beside tasks whose channels are always ready: how late.",
+        "1,000 timers of 20 ms beside tasks whose channels are always ready: how late they are.",
         Workload::Mixed(MixedWorkload::Hogs { timers: 1_000 }),
         workers,
         &[(LATE_P99, &[(Tokio, Some(1.0)), (Smol, None)])],
@@ -171,7 +171,8 @@ fn waits() -> Case {
     let contestants = [SpawnCpu].into_iter().chain(rivals);
     Case {
         name: "mixed/await-jobs-64".to_owned(),
-        title: "64 tasks that each wait for a job of 0.3 ms, again and again: a wait.".to_owned(),
+        title: "64 tasks that each wait for a job of 0.3 ms, again and again: the time of a wait."
+            .to_owned(),
         workload: Workload::Mixed(MixedWorkload::Waits { tasks: 64 }),
         contestants: contestants.map(|rival| Contestant::new(rival, WORKERS)).collect(),
         views: vec![View {
@@ -190,19 +191,22 @@ fn stalled(stall: Stall) -> Case {
     let (time, tasks) = (Duration::from_millis(200), 4);
     case(
         &format!("stalled-{name}"),
-        &format!("Sleeps of 5 ms while tasks {what} for 200 ms on all of four workers: how late."),
+        &format!(
+            "Sleeps of 5 ms while tasks {what} for 200 ms on all of four workers: how late they are."
+        ),
         Workload::Io(IoWorkload::Stalled { stall, time, tasks }),
         tasks,
         &[(LATE_P99, &[(Limit, Some(1.0)), (Tokio, None), (Smol, None)])],
     )
 }
 
-/// With a hundred, one ends per millisecond. Each fires alone, so its cost is shown without a goal.
+/// With a hundred sleeps, one ends per millisecond. Each timer fires alone, so the cost is shown
+/// without a goal.
 fn sleeps(count: usize) -> Case {
     let cheap = (count > 100).then_some(1.0);
     case(
         &format!("sleeps-{count}"),
-        &format!("{count} tasks that sleep at once, for 1 to 100 ms: how late, and CPU per sleep."),
+        &format!("{count} tasks that sleep at once, for 1 to 100 ms: lateness and CPU per sleep."),
         Workload::Io(IoWorkload::Sleeps { count }),
         WORKERS,
         &[

@@ -46,8 +46,8 @@ pub fn cases() -> Vec<Case> {
     cases
 }
 
-/// The cases of the group `only`, or else those whose name contains it; without it all that a run
-/// at this pace includes.
+/// The cases of the group `only`, or else those whose name contains it. Without `only`, all cases
+/// that a run at this pace includes.
 #[must_use]
 pub fn matching(only: Option<&str>, pace: Pace) -> Vec<Case> {
     let mut cases = cases();
@@ -60,7 +60,7 @@ pub fn matching(only: Option<&str>, pace: Pace) -> Vec<Case> {
     cases
 }
 
-/// The goals of a view: a rival and the largest ratio that is good enough, if one is set.
+/// The goals of a view: a rival and the largest ratio that meets the goal, if there is one.
 type Goals<'a> = &'a [(RivalKind, Option<f64>)];
 
 /// A case with the twin and all rivals in `goals`, with `workers` workers each.
@@ -296,7 +296,7 @@ fn post(worker: Idle) -> Case {
     };
     Case {
         name: format!("wake/post/{name}"),
-        title: format!("What posting a job costs the poster while the only worker {state}."),
+        title: format!("The cost of posting a job while the only worker {state}."),
         workload: Workload::Post { worker },
         contestants: with_blitz(goals, 1).collect(),
         views: vec![against(WALL, 1, goals)],
@@ -366,8 +366,8 @@ fn oversubscribed() -> Vec<Case> {
     ]
 }
 
-/// The same source on Rayon's own core and on the drop-in. No slower is the goal, and half the time
-/// where forking is most of the work.
+/// The same source on Rayon's own core and on the drop-in. The goal is to be no slower, and to take
+/// half the time if forking is most of the work.
 fn rayon_program(program: RayonProgram) -> Case {
     let goal = match program {
         RayonProgram::SmallLoop { items: 1_000, .. } => 0.5,
@@ -380,7 +380,8 @@ fn rayon_program(program: RayonProgram) -> Case {
         workload: Workload::Rayon(program),
         contestants: with_blitz(goals, 2).chain([twin()]).collect(),
         views: vec![against(WALL, 2, goals)],
-        // The programs have to be built first, and they take as long as all other cases together.
+        // The programs have to be built first, and running them takes as long as all other cases
+        // together.
         quick: false,
     }
 }
@@ -417,14 +418,15 @@ mod tests {
     }
 
     #[test]
-    fn who_is_compared_takes_part() {
+    fn compared_contestants_take_part() {
         for case in cases() {
-            let everybody: BTreeSet<Contestant> = case.contestants.iter().copied().collect();
-            assert_eq!(everybody.len(), case.contestants.len(), "{}", case.name);
+            let all_programs: BTreeSet<Contestant> = case.contestants.iter().copied().collect();
+            assert_eq!(all_programs.len(), case.contestants.len(), "{}", case.name);
             for comparison in case.views.iter().flat_map(|view| &view.comparisons) {
-                assert!(everybody.contains(&comparison.subject), "{}", case.name);
-                assert!(everybody.contains(&comparison.reference), "{}", case.name);
-                let told = comparison.subject.rival.is_floor() && comparison.goal.is_none();
+                assert!(all_programs.contains(&comparison.subject), "{}", case.name);
+                assert!(all_programs.contains(&comparison.reference), "{}", case.name);
+                let is_told = comparison.subject.rival.is_floor() || comparison.has_rivals_only();
+                let told = is_told && comparison.goal.is_none();
                 assert!(comparison.subject.rival.is_ours() || told, "{}", case.name);
             }
             let needs_twin = |view: &View| !matches!(view.measure, Measure::Plain(_));
@@ -446,7 +448,7 @@ mod tests {
     }
 
     #[test]
-    fn a_quick_run_leaves_out_what_is_not_asked_for_by_name() {
+    fn a_quick_run_leaves_out_cases_that_are_not_named() {
         assert_eq!(matching(None, Pace::Full).len(), cases().len());
         let quick = matching(None, Pace::Quick);
         let asynchronous = quick.iter().filter(|case| case.group() == "async").count();

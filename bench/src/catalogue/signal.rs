@@ -10,8 +10,8 @@ use crate::{
 pub(super) fn cases() -> Vec<Case> {
     vec![
         wake_storm("wake-storm", 25, Goals { tokio: Some(0.5), stealing: Some(0.8) }),
-        // Workers that the kernel does not let run make this one cheap: a goal would be a matter of
-        // luck.
+        // If the kernel does not let the workers run, this case gets cheap, so a goal would depend
+        // on luck.
         wake_storm("wake-storm-long", 2_500, Goals::default()),
         random_wakes(),
         actor_ring(1, 10),
@@ -25,7 +25,7 @@ pub(super) fn cases() -> Vec<Case> {
     ]
 }
 
-/// What the signal scheduler may cost, in parts of what others do.
+/// The largest ratios of the signal scheduler's cost to that of others.
 #[derive(Clone, Copy, Default)]
 struct Goals {
     tokio: Option<f64>,
@@ -138,9 +138,8 @@ fn find_work() -> Case {
     };
     Case {
         name: "signal/find-work".to_owned(),
-        title:
-            "A look for tasks where there are none: at the tree, against all rings and the queue."
-                .to_owned(),
+        title: "A search that finds no task: in the tree, against all rings and the queue."
+            .to_owned(),
         workload: Workload::Search,
         contestants: sizes
             .into_iter()

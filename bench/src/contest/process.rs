@@ -2,8 +2,8 @@
 //!
 //! Why a process each? A pool that ticks while idle (Forte, chili) would run during the turns of
 //! the others, so a contestant is stopped between its turns, and a single process cannot be stopped
-//! in part. Besides, Forte's pools cannot be taken down at all, and a contestant that hangs or
-//! crashes costs its own rows only.
+//! in part. Also, Forte's pools cannot be shut down at all, and a contestant that hangs or crashes
+//! affects only its own rows.
 
 use std::{
     io::{BufRead, BufReader, Write},
@@ -27,16 +27,16 @@ pub struct Processes<F> {
     command: F,
 }
 
-impl<F: FnMut(&Case, Contestant) -> Command> Processes<F> {
-    /// Starts contestants with the commands that `command` returns.
+impl<F: FnMut(&Case, Contestant) -> Result<Command, String>> Processes<F> {
+    /// Starts contestants with the commands that `command` returns, or says why there is none.
     pub fn new(command: F) -> Self {
         Self { command }
     }
 }
 
-impl<F: FnMut(&Case, Contestant) -> Command> Arena for Processes<F> {
+impl<F: FnMut(&Case, Contestant) -> Result<Command, String>> Arena for Processes<F> {
     fn open(&mut self, case: &Case, contestant: Contestant) -> Result<Box<dyn Contest>, String> {
-        let mut command = (self.command)(case, contestant);
+        let mut command = (self.command)(case, contestant)?;
         let child = os::apart(command.stdin(Stdio::piped()).stdout(Stdio::piped()))
             .and_then(Command::spawn)
             .map_err(|error| format!("cannot be started: {error}"))?;
@@ -111,11 +111,12 @@ impl Contest for Process {
 
 impl Drop for Process {
     fn drop(&mut self) {
-        // Not by closing its input: taking down 16 million nodes takes a second, some pools cannot
-        // be taken down, and a process that hangs would not notice. It may have ended already.
+        // Do not just close its input: freeing 16 million nodes takes a second, some pools cannot
+        // be shut down, and a process that hangs would not notice. The process may have ended
+        // already.
         let _ = os::end(&mut self.child);
     }
 }
 
-/// The slowest turn takes about two seconds. What takes longer than this hangs.
+/// The slowest turn takes about two seconds. A turn that takes longer than this hangs.
 const PATIENCE: Duration = Duration::from_secs(60);

@@ -1,4 +1,4 @@
-//! The rounds, with contestants that only pretend, and the two sides of a real contestant's pipe.
+//! The rounds, with simulated contestants, and the two sides of a real contestant's pipe.
 
 use std::{cell::RefCell, rc::Rc};
 
@@ -66,7 +66,7 @@ fn pretend(rounds: usize, seed: u64) -> (Outcome, Vec<Contestant>) {
 }
 
 #[test]
-fn everybody_takes_one_turn_per_round_in_changing_order() {
+fn all_contestants_take_one_turn_per_round_in_changing_order() {
     let (outcome, turns) = pretend(2, 1);
     assert_eq!(outcome.samples.rounds(), 2);
     for round in turns.chunks(3) {
@@ -83,7 +83,7 @@ fn everybody_takes_one_turn_per_round_in_changing_order() {
 }
 
 #[test]
-fn who_fails_drops_out_and_the_others_go_on() {
+fn a_contestant_that_fails_drops_out_and_the_others_go_on() {
     let (outcome, _) = pretend(5, 1);
     let chili = Contestant::new(Chili, 2);
     assert_eq!(outcome.failures[&chili], "tired");
@@ -94,7 +94,7 @@ fn who_fails_drops_out_and_the_others_go_on() {
 }
 
 #[test]
-fn who_is_used_up_by_a_turn_is_opened_for_every_round() {
+fn a_contestant_with_one_turn_is_opened_for_every_round() {
     let workload = TaskWorkload::ParkedMemory { tasks: 1 };
     let case = Case { workload: Workload::Tasks(workload), ..case() };
     let mut arena = Pretended::default();
@@ -107,7 +107,7 @@ fn who_is_used_up_by_a_turn_is_opened_for_every_round() {
 }
 
 #[test]
-fn new_processes_replace_those_that_took_their_turns_but_not_who_has_dropped_out() {
+fn new_processes_replace_old_ones_except_dropped_out_contestants() {
     let case = case();
     let opened = |rounds| {
         let mut arena = Pretended::default();
@@ -132,7 +132,7 @@ fn an_unsteady_case_gets_more_rounds() {
     let rounds = |case: &Case, pace| Budget::of_case(case, pace).rounds_min;
     assert!(rounds(&unsteady, Pace::Quick) > rounds(&case(), Pace::Quick));
     assert_eq!(rounds(&unsteady, Pace::Full), rounds(&case(), Pace::Full), "there are enough");
-    assert_eq!(rounds(&unsteady, Pace::Smoke), 1, "nobody asks for a median");
+    assert_eq!(rounds(&unsteady, Pace::Smoke), 1, "a smoke test needs no median");
     let talk = Talk::Echo(64);
     let served = Workload::Io(IoWorkload::Serving { talk, connections: 1 });
     assert!(rounds(&Case { workload: served, ..case() }, Pace::Quick) >= 21);
@@ -178,13 +178,13 @@ fn a_contestant_that_cannot_take_part_says_why() {
     assert!(matches!(&replies[..], [Reply::Error(why)] if why.contains("condvar")));
 }
 
-/// Lets a shell play the contestants.
+/// A shell script plays the contestants.
 #[cfg(unix)]
 fn run_script(script: &'static str) -> Outcome {
     let mut arena = Processes::new(|_, _| {
         let mut shell = std::process::Command::new("sh");
         shell.args(["-c", script]);
-        shell
+        Ok(shell)
     });
     run(&case(), &mut arena, &budget(2), &mut Rng::new(1), |_| ())
 }

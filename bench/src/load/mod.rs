@@ -1,12 +1,12 @@
 //! The load of the I/O workloads: clients in a process of their own, so that the CPU time of a
-//! server is the server's, and so that every server is asked by the same program.
+//! server is the server's alone, and so that the same program sends requests to every server.
 //!
 //! ```text
 //!  contestant: the server ◀── sockets ──▶ load: the clients
-//!          └──── "for so long", what came of it ────┘  (pipes)
+//!          └─────── duration, result ──────────────┘  (pipes)
 //! ```
 //!
-//! HTTP servers are also asked by [programs](Tool) that know nothing of this repository.
+//! Independent [programs](Tool) send requests to HTTP servers, too.
 
 mod clients;
 mod open_loop;
@@ -22,29 +22,29 @@ use serde::{Deserialize, Serialize};
 
 pub use clients::Clients;
 pub use open_loop::OpenLoop;
-pub use process::{LoadProcess, serve};
+pub use process::{CLIENTS, LoadProcess, serve};
 pub use talk::{HELLO, Talk};
 pub use tool::Tool;
 pub use tool_run::ToolRun;
 
 use crate::stats::distribution;
 
-/// What clients ask for, and how many of them there are.
+/// The requests of the clients, and the number of clients.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Load {
-    /// Where the server is.
+    /// The address of the server.
     pub address: SocketAddr,
     /// How many connections are open at once.
     pub connections: usize,
-    /// What is said through them.
+    /// The protocol.
     pub talk: Talk,
     /// Requests per second of all connections together: an open loop.
     ///
-    /// Without it each connection asks again when it has its answer.
+    /// Without it, each connection sends the next request when it has its answer.
     pub rate: Option<u32>,
 }
 
-/// What came of some time of asking.
+/// The results of sending requests for some time.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Harvest {
     /// How many requests were answered. Each answer was checked.
@@ -57,20 +57,20 @@ pub struct Harvest {
 
 /// A client that sends requests to a server.
 pub trait Ask {
-    /// Asks for about `time`, and until the last answer has come.
+    /// Sends requests for about `time`, and waits for the last answer.
     ///
     /// # Errors
     ///
-    /// Returns which answer was wrong, or what else went wrong.
+    /// Returns a message about a wrong answer or another failure.
     fn ask(&mut self, time: Duration) -> Result<Harvest, String>;
 }
 
 impl Harvest {
-    /// What came of requests with these latencies, in nanoseconds.
+    /// The results of requests with these latencies, in nanoseconds.
     ///
     /// # Errors
     ///
-    /// Returns that there are none.
+    /// Returns an error if there are none.
     fn of(latencies: &[f64], time: Duration) -> Result<Self, String> {
         if latencies.is_empty() {
             return Err("there are no answers".to_owned());
@@ -83,11 +83,11 @@ impl Harvest {
     }
 }
 
-/// Connects the clients that `load` describes, as a part of this process.
+/// Connects the clients that `load` describes, in this process.
 ///
 /// # Errors
 ///
-/// Returns why they cannot connect.
+/// Returns the reason if they cannot connect.
 pub fn connect(load: Load) -> Result<Box<dyn Ask + Send>, String> {
     Ok(match load.rate {
         Some(rate) => Box::new(OpenLoop::connect(load, rate)?),

@@ -1,4 +1,4 @@
-//! The clients' process: how it is started, and what it does.
+//! The process of the clients: its start and its main loop.
 
 use std::{
     env,
@@ -9,6 +9,10 @@ use std::{
 
 use super::{Ask, Harvest, Load, connect};
 
+/// The environment variable with the program whose clients a contestant of another build uses, so
+/// that all rivals have the same clients.
+pub const CLIENTS: &str = "BLITZ_BENCH_CLIENTS";
+
 /// Clients in a process of their own.
 #[derive(Debug)]
 pub struct LoadProcess {
@@ -18,13 +22,17 @@ pub struct LoadProcess {
 }
 
 impl LoadProcess {
-    /// Starts this very program again, as [`command`](Self::command) says.
+    /// Starts this very program again, as [`command`](Self::command) says, or the program that
+    /// [`CLIENTS`] names.
     ///
     /// # Errors
     ///
-    /// Returns why it cannot be started, or why it cannot connect.
+    /// Returns the reason if it cannot be started or cannot connect.
     pub fn start(load: Load) -> Result<Self, String> {
-        let program = env::current_exe().map_err(|error| error.to_string())?;
+        let program = match env::var_os(CLIENTS) {
+            Some(program) => program.into(),
+            None => env::current_exe().map_err(|error| error.to_string())?,
+        };
         let mut child = Self::command(&program, load)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
@@ -77,8 +85,8 @@ impl Drop for LoadProcess {
     }
 }
 
-/// Runs the clients' process: a line of `input` says for how many microseconds to ask; a line of
-/// `output` has the result. The first line of `output` comes when all are connected.
+/// Runs the clients' process: a line of `input` says for how many microseconds to send requests; a
+/// line of `output` has the result. The first line of `output` comes when all are connected.
 ///
 /// # Errors
 ///

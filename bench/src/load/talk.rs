@@ -1,8 +1,8 @@
-//! What is said through a connection.
+//! The protocols between clients and servers.
 
 use std::{fmt, str::FromStr};
 
-/// What is said through a connection.
+/// The protocol of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Talk {
     /// This many bytes, which have to come back unchanged.
@@ -14,7 +14,7 @@ pub enum Talk {
 /// The answer of a hello server.
 pub const HELLO: &str = "Hello, world!";
 
-/// A request has its number in it.
+/// A request contains its number.
 const SHORTEST: usize = size_of::<u64>();
 
 impl Talk {
@@ -33,11 +33,11 @@ impl Talk {
         }
     }
 
-    /// Whether `answer` is the one that `request` has to get.
+    /// Checks that `answer` is the right one for `request`.
     ///
     /// # Errors
     ///
-    /// Returns that the answer to request `turn` is wrong.
+    /// Returns an error if the answer to request `turn` is wrong.
     pub(super) fn check(self, answer: &[u8], request: &[u8], turn: u64) -> Result<(), String> {
         let right = match self {
             Self::Echo(_) => answer == request,
@@ -48,7 +48,7 @@ impl Talk {
         if right { Ok(()) } else { Err(format!("request {turn} has a wrong answer")) }
     }
 
-    /// Where the first of several answers ends, if all of it has come.
+    /// Returns the end of the first answer, if it is complete.
     pub(super) fn first_answer(self, received: &[u8]) -> Option<usize> {
         match self {
             Self::Echo(bytes) => (received.len() >= bytes).then_some(bytes),
@@ -96,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn answers_that_come_together_are_told_apart() {
+    fn answers_that_come_together_are_separated() {
         assert_eq!(Talk::Echo(8).first_answer(&[0; 7]), None);
         assert_eq!(Talk::Echo(8).first_answer(&[0; 20]), Some(8));
         let one = format!("HTTP/1.1 200 OK\r\n\r\n{HELLO}");

@@ -1,8 +1,8 @@
-//! The contestants: one file per pool, each with only as much adapter as the workloads need.
+//! The contestants: one file per pool, each with the smallest adapter that the workloads need.
 //!
 //! A workload is written once, generic over [`Rival`]. Pools that hand a context from job to job
-//! (chili's `Scope`, Forte's `Worker`) receive it through [`Rival::Ctx`], so that none pays for a
-//! thread-local lookup that its own users would not pay for; for the others `Ctx` is `()`.
+//! (chili's `Scope`, Forte's `Worker`) receive it through [`Rival::Ctx`], so that no pool pays for
+//! a thread-local lookup that its own users would not need; for the others `Ctx` is `()`.
 
 mod blitz;
 mod chili;
@@ -26,7 +26,7 @@ use serde::{Deserialize, Serialize};
 pub trait Build: Sized {
     /// Starts a pool in which `workers` threads compute.
     ///
-    /// For chili and Forte the calling thread is one of them, as their users would have it.
+    /// For chili and Forte the calling thread is one of them, as it is for their users.
     ///
     /// # Errors
     ///
@@ -36,10 +36,10 @@ pub trait Build: Sized {
 
 /// A pool that can fork and join.
 pub trait Rival: Build + Sync {
-    /// What a running job holds in order to fork.
+    /// The context that a running job needs to fork.
     type Ctx<'c>;
 
-    /// Runs `f` in the pool, called on a thread that is not a worker, and waits for its result.
+    /// Runs `f` in the pool and waits for its result. The caller is not a worker.
     fn enter<T, F>(&self, f: F) -> T
     where
         T: Send,
@@ -70,7 +70,7 @@ pub trait Scoped: Rival {
     /// Spawns jobs that may borrow values that outlive `'s`.
     type Scope<'s>;
 
-    /// Runs `f`, called in the pool, and waits for what is spawned into its scope.
+    /// Runs `f` and waits for the jobs in its scope. The caller is in the pool.
     fn scope<'s>(f: impl FnOnce(&Self::Scope<'s>) + Send);
 
     /// Spawns `job` into `scope`.
@@ -89,13 +89,13 @@ pub trait Post: Build {
 pub enum RivalKind {
     /// The pool of this repository.
     Blitz,
-    /// The same with its signal scheduler.
+    /// The pool of this repository with its signal scheduler.
     #[serde(rename = "blitz-signal")]
     Signal,
-    /// The same without recorders.
+    /// The pool of this repository without recorders.
     #[serde(rename = "blitz-unrecorded")]
     Unrecorded,
-    /// The same with a page that a scraper reads.
+    /// The pool of this repository with a page that a scraper reads.
     #[serde(rename = "blitz-inspected")]
     Inspected,
     /// The sequential twin: the same source, every fork a plain call.
@@ -125,7 +125,16 @@ pub enum RivalKind {
     Condvar,
     /// `tokio`, its multi-threaded runtime.
     Tokio,
-    /// `async-executor`, the one of smol.
+    /// Tokio with its unstable metrics, which a scraper reads.
+    #[serde(rename = "tokio-metrics")]
+    TokioMetrics,
+    /// Tokio with the layer of `console-subscriber`, to which no console is connected.
+    #[serde(rename = "tokio-console")]
+    TokioConsole,
+    /// Tokio with the recorder of `dial9`.
+    #[serde(rename = "tokio-dial9")]
+    TokioDial9,
+    /// `async-executor`, which smol uses.
     Smol,
     /// The pool of this repository, jobs by `spawn_cpu`.
     #[serde(rename = "blitz-spawn-cpu")]
@@ -133,10 +142,10 @@ pub enum RivalKind {
     /// Tokio, jobs by Rayon, which answers through a channel.
     #[serde(rename = "tokio+rayon")]
     TokioRayon,
-    /// The same, with a shorter kernel slice for Tokio's workers.
+    /// As `TokioRayon`, with a shorter kernel slice for Tokio's workers.
     #[serde(rename = "tokio-slice+rayon")]
     TokioSlice,
-    /// Tokio, jobs inside of `block_in_place`.
+    /// Tokio, jobs inside `block_in_place`.
     #[serde(rename = "tokio-in-place")]
     TokioInPlace,
     /// Tokio, jobs by `spawn_blocking`.
@@ -145,25 +154,26 @@ pub enum RivalKind {
     /// smol, jobs by Rayon, which answers through a channel.
     #[serde(rename = "smol+rayon")]
     SmolRayon,
-    /// A server without a runtime: what the system's calls cost, the floor of the echo rows.
+    /// A server without a runtime: the cost of the system calls, which is the floor of the echo
+    /// rows.
     Bare,
-    /// No runtime, but a number that a goal names.
+    /// Not a runtime: a fixed number from a goal.
     Limit,
     /// An older build of this repository's pool: see
     /// [`Case::beside_older`](crate::case::Case::beside_older).
     #[serde(rename = "blitz-before")]
     Before,
-    /// The same with its signal scheduler.
+    /// As `Before`, with the signal scheduler.
     #[serde(rename = "signal-before")]
     SignalBefore,
-    /// The same, jobs by `spawn_cpu`.
+    /// As `Before`, with jobs by `spawn_cpu`.
     #[serde(rename = "spawn-cpu-before")]
     SpawnCpuBefore,
 }
 
 impl RivalKind {
     /// Every rival.
-    pub const ALL: [Self; 28] = [
+    pub const ALL: [Self; 31] = [
         Self::Blitz,
         Self::Signal,
         Self::Unrecorded,
@@ -180,6 +190,9 @@ impl RivalKind {
         Self::Halves,
         Self::Condvar,
         Self::Tokio,
+        Self::TokioMetrics,
+        Self::TokioConsole,
+        Self::TokioDial9,
         Self::Smol,
         Self::SpawnCpu,
         Self::TokioRayon,
@@ -214,6 +227,9 @@ impl RivalKind {
             Self::Halves => "halves",
             Self::Condvar => "condvar",
             Self::Tokio => "tokio",
+            Self::TokioMetrics => "tokio-metrics",
+            Self::TokioConsole => "tokio-console",
+            Self::TokioDial9 => "tokio-dial9",
             Self::Smol => "smol",
             Self::SpawnCpu => "blitz-spawn-cpu",
             Self::TokioRayon => "tokio+rayon",
@@ -277,6 +293,18 @@ impl RivalKind {
         matches!(self, Self::Floor | Self::Halves | Self::Bare | Self::SeqRight)
     }
 
+    /// Whether it is Tokio with a tool that looks inside of it. Such a tool needs a compiler flag,
+    /// so a program of another workspace runs it.
+    ///
+    /// ```
+    /// use blitz_bench::rival::RivalKind;
+    /// assert!(RivalKind::TokioDial9.looks_into_tokio() && !RivalKind::Tokio.looks_into_tokio());
+    /// ```
+    #[must_use]
+    pub fn looks_into_tokio(self) -> bool {
+        matches!(self, Self::TokioMetrics | Self::TokioConsole | Self::TokioDial9)
+    }
+
     /// The rival called `name`.
     #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
@@ -294,6 +322,9 @@ impl RivalKind {
             Self::Chili => Some(env!("BLITZ_BENCH_CHILI")),
             Self::Forte => Some(env!("BLITZ_BENCH_FORTE")),
             Self::Tokio => Some(env!("BLITZ_BENCH_TOKIO")),
+            Self::TokioMetrics => Some(env!("BLITZ_BENCH_TOKIO_UNSTABLE")),
+            Self::TokioConsole => Some(env!("BLITZ_BENCH_CONSOLE")),
+            Self::TokioDial9 => Some(env!("BLITZ_BENCH_DIAL9")),
             Self::Smol => Some(env!("BLITZ_BENCH_SMOL")),
             // These have the version of the pool.
             Self::Signal | Self::Unrecorded | Self::Inspected => None,
@@ -307,12 +338,15 @@ impl RivalKind {
         }
     }
 
-    /// What a reader of the numbers has to know about this version of the rival.
+    /// A remark about this version of the rival for readers of the numbers.
     #[must_use]
     pub fn remark(self) -> Option<&'static str> {
         match self {
             Self::Forte => Some("the newest release that builds before Rust 1.96"),
             Self::Tokio => Some("multi-threaded, with drivers where there is I/O"),
+            Self::TokioMetrics => Some("tokio_unstable, with a histogram of poll times"),
+            Self::TokioConsole => Some("the version of console-subscriber; no console connected"),
+            Self::TokioDial9 => Some("the version of dial9; into memory, without wakes"),
             Self::Smol => Some("async-executor and async-io, one thread per worker"),
             _ => None,
         }
@@ -321,8 +355,8 @@ impl RivalKind {
 
 /// Evaluates an expression with `$rival` standing for the type of a fork-join rival.
 ///
-/// Needed because [`Rival`] is not dyn-compatible: every workload is compiled for every rival, and
-/// the name read from the command line picks one.
+/// [`Rival`] is not dyn-compatible, so every workload is compiled for every rival, and the name on
+/// the command line selects one.
 macro_rules! with_rival {
     ($kind:expr, $rival:ident => $body:expr) => {{
         use $crate::rival::RivalKind;
@@ -378,5 +412,7 @@ mod tests {
         assert!(RivalKind::Rayon.version().unwrap().starts_with("1."));
         assert_eq!(RivalKind::Forte.version(), Some("1.0.0-alpha.4"));
         assert_eq!(RivalKind::Seq.version(), None);
+        // The tools are compared with the Tokio of this workspace.
+        assert_eq!(RivalKind::TokioMetrics.version(), RivalKind::Tokio.version());
     }
 }

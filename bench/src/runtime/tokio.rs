@@ -5,15 +5,22 @@ use std::{future::Future, net::TcpListener, time::Duration};
 use ::tokio::runtime::Builder;
 
 use super::{Outside, Runtime, Tasks, Timers, outside};
-use crate::rival::Build;
+use crate::{
+    insight::{self, Attached},
+    rival::Build,
+};
 
 /// A runtime of its own.
 #[derive(Debug)]
-pub struct Tokio(::tokio::runtime::Runtime);
+pub struct Tokio {
+    runtime: ::tokio::runtime::Runtime,
+    /// The tool that looks inside. It ends after the runtime.
+    _attached: Attached,
+}
 
 impl Build for Tokio {
     fn build(workers: usize) -> Result<Self, String> {
-        Self::start(Builder::new_multi_thread().worker_threads(workers))
+        Self::start(Builder::new_multi_thread(), workers)
     }
 }
 
@@ -28,7 +35,7 @@ impl Runtime for Tokio {
     where
         F: Future<Output: Send> + Send,
     {
-        self.0.block_on(future)
+        self.runtime.block_on(future)
     }
 }
 
@@ -75,16 +82,20 @@ impl Outside for Tokio {
 }
 
 impl Tokio {
-    fn start(builder: &mut Builder) -> Result<Self, String> {
-        builder.build().map(Self).map_err(|error| error.to_string())
+    fn start(mut builder: Builder, workers: usize) -> Result<Self, String> {
+        builder.worker_threads(workers);
+        let (runtime, _attached) = insight::build_tokio(builder)?;
+        Ok(Self { runtime, _attached })
     }
 
-    /// Builds a runtime with drivers, and with what `more` sets.
+    /// Builds a runtime with drivers and with the settings of `more`.
     pub(super) fn build_with(
         workers: usize,
         more: impl FnOnce(&mut Builder) -> &mut Builder,
     ) -> Result<Self, String> {
-        Self::start(more(Builder::new_multi_thread().worker_threads(workers).enable_all()))
+        let mut builder = Builder::new_multi_thread();
+        more(builder.enable_all());
+        Self::start(builder, workers)
     }
 
     /// Serves each connection in a task that calls `talk`.
@@ -97,7 +108,7 @@ impl Tokio {
         F: Future<Output = ()> + Send + 'static,
     {
         listener.set_nonblocking(true).map_err(|error| error.to_string())?;
-        let _here = self.0.enter();
+        let _here = self.runtime.enter();
         let listener =
             ::tokio::net::TcpListener::from_std(listener).map_err(|error| error.to_string())?;
         drop(::tokio::spawn(async move {

@@ -18,11 +18,11 @@ pub struct Row {
     pub case: String,
     /// What was measured, as a word for tables.
     pub measure: String,
-    /// The contestant above the line.
+    /// The numerator's contestant.
     pub subject: Contestant,
-    /// The contestant below the line.
+    /// The denominator's contestant.
     pub reference: Contestant,
-    /// What both costs are counted in.
+    /// The unit of both costs.
     pub unit: Unit,
     /// The subject's cost; `None` if it has none.
     pub subject_cost: Option<Spread>,
@@ -30,28 +30,29 @@ pub struct Row {
     pub reference_cost: Option<Spread>,
     /// Subject divided by reference, taken round by round.
     pub ratio: Option<Spread>,
-    /// CPU time of the subject divided by that of the reference, where both are known and the
-    /// measure is a wall time.
+    /// CPU time of the subject divided by that of the reference, if both are known and the measure
+    /// is a wall time.
     pub cpu_ratio: Option<Spread>,
-    /// How many times faster than its sequential twin the subject is, where there is one.
+    /// How many times faster than its sequential twin the subject is, if there is one.
     pub speed_up: Option<f64>,
     /// The largest ratio that meets the goal.
     pub goal: Option<f64>,
-    /// What to make of it.
+    /// The verdict.
     pub verdict: Verdict,
 }
 
-/// What a row says about Blitz.
+/// The verdict of a row about Blitz.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
     /// The subject dropped out or has no value.
     Failed,
-    /// There is a goal and the ratio is above it beyond doubt.
+    /// There is a goal, and the ratio is certainly above it.
     Missed,
-    /// The ratio is above the goal, or above 1 without one, by less than these rounds can tell.
+    /// The ratio is above the goal (or above 1 if there is none), but these rounds cannot show it
+    /// for certain.
     Near,
-    /// There is no goal, or it allows for it, and the rival is faster.
+    /// The rival is faster, and there is no goal, or the goal allows it.
     Slower,
     /// The goal is met.
     Met,
@@ -60,7 +61,7 @@ pub enum Verdict {
     /// The reference has no value: there is nothing to compare with.
     Unmatched,
     /// The measure is not a cost, so neither more nor less is better; or one of the two is a floor
-    /// and not a rival.
+    /// and not a rival; or both are rivals.
     Told,
 }
 
@@ -121,7 +122,7 @@ pub fn rows(case: &Case, outcome: &Outcome) -> Vec<Row> {
         .collect()
 }
 
-/// Moves losses to the front, the worst first; the others keep their order.
+/// Moves losses to the front, the worst first. Other rows keep their order.
 pub fn losses_first(rows: &mut [Row]) {
     rows.sort_by(|one, other| match (one.loss(), other.loss()) {
         (Some(one), Some(other)) => other.total_cmp(&one),
@@ -132,7 +133,7 @@ pub fn losses_first(rows: &mut [Row]) {
 }
 
 impl Row {
-    /// How bad a loss is: by which factor the ratio exceeds what it should be.
+    /// How bad a loss is: the factor by which the ratio exceeds its limit.
     fn loss(&self) -> Option<f64> {
         self.verdict.is_loss().then(|| {
             let allowed = self.goal.unwrap_or(1.0);
@@ -164,8 +165,9 @@ fn row(case: &Case, measure: Measure, comparison: &Comparison, outcome: &Outcome
         let wall = Measure::Plain(Metric::Wall);
         Spread::of_ratio(&values(twin, wall), &values(comparison.subject, wall))
     });
-    let has_floor =
-        [comparison.subject, comparison.reference].iter().any(|one| one.rival.is_floor());
+    let is_told = measure.unit() == Unit::Times
+        || comparison.has_rivals_only()
+        || [comparison.subject, comparison.reference].iter().any(|one| one.rival.is_floor());
     Row {
         case: case.name.clone(),
         measure: measure.name().to_owned(),
@@ -178,12 +180,12 @@ fn row(case: &Case, measure: Measure, comparison: &Comparison, outcome: &Outcome
         cpu_ratio: ratio_of(Measure::Plain(Metric::Cpu)).filter(|_| is_wall),
         speed_up: speed_up.map(|speed_up| speed_up.median),
         goal: comparison.goal,
-        // A contestant that drops out after some rounds has failed, whatever it measured before.
+        // A contestant that drops out after some rounds has failed, even if it has measurements.
         verdict: match outcome.failures.contains_key(&comparison.subject) {
+            // A rival's failure is no loss of Blitz.
+            true if comparison.has_rivals_only() => Verdict::Unmatched,
             true => Verdict::Failed,
-            false if (measure.unit() == Unit::Times || has_floor) && ratio.is_some() => {
-                Verdict::Told
-            }
+            false if is_told && ratio.is_some() => Verdict::Told,
             false => Verdict::of(comparison, subject_cost, ratio),
         },
     }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::*;
 use crate::{
     case::View,
-    rival::RivalKind::{Bare, Blitz, Chili, Rayon, Seq},
+    rival::RivalKind::{self, Bare, Blitz, Chili, Rayon, Seq, Tokio, TokioDial9},
     workload::{Sample, Workload},
 };
 
@@ -15,7 +15,16 @@ fn blitz() -> Contestant {
 
 /// A case in which Blitz is compared with each rival, and one round per list of wall times (Blitz,
 /// twin, then the rivals; 0 stands for dropping out).
-fn measured(goals: &[(crate::rival::RivalKind, Option<f64>)], rounds: &[&[f64]]) -> Vec<Row> {
+fn measured(goals: &[(RivalKind, Option<f64>)], rounds: &[&[f64]]) -> Vec<Row> {
+    measured_of(blitz(), goals, rounds)
+}
+
+/// As [`measured`], with `subject` in the place of Blitz.
+fn measured_of(
+    subject: Contestant,
+    goals: &[(RivalKind, Option<f64>)],
+    rounds: &[&[f64]],
+) -> Vec<Row> {
     let rivals: Vec<Contestant> =
         goals.iter().map(|(rival, _)| Contestant::new(*rival, 2)).collect();
     let comparisons = goals.iter().zip(&rivals);
@@ -23,14 +32,14 @@ fn measured(goals: &[(crate::rival::RivalKind, Option<f64>)], rounds: &[&[f64]])
         name: "group/case".to_owned(),
         title: String::new(),
         workload: Workload::Fib { n: 1 },
-        contestants: [blitz(), Contestant::new(Seq, 1)]
+        contestants: [subject, Contestant::new(Seq, 1)]
             .into_iter()
             .chain(rivals.iter().copied())
             .collect(),
         views: vec![View {
             measure: Measure::Plain(Metric::Wall),
             comparisons: comparisons
-                .map(|(&(_, goal), &reference)| Comparison { subject: blitz(), reference, goal })
+                .map(|(&(_, goal), &reference)| Comparison { subject, reference, goal })
                 .collect(),
         }],
         quick: true,
@@ -62,9 +71,16 @@ fn a_goal_decides_and_being_slower_is_said_anyway() {
 }
 
 #[test]
-fn what_the_rounds_cannot_tell_is_near() {
-    // One round in three is better than the goal: by chance, if there are nine, and not, if there
-    // are sixty.
+fn the_cost_of_a_rivals_tool_is_no_loss_and_neither_is_its_failure() {
+    let tool = Contestant::new(TokioDial9, 2);
+    let verdict = |wall| measured_of(tool, &[(Tokio, None)], &[&[wall, 1.0, 10.0]])[0].verdict;
+    assert_eq!([30.0, 5.0, 0.0].map(verdict), [Verdict::Told, Verdict::Told, Verdict::Unmatched]);
+}
+
+#[test]
+fn an_uncertain_difference_is_near() {
+    // One round in three is better than the goal. With nine rounds that may be chance, with sixty
+    // it is not.
     let three: [&[f64]; 3] = [&[12.0, 22.0, 10.0], &[12.0, 22.0, 10.0], &[9.0, 22.0, 10.0]];
     for goal in [None, Some(1.0)] {
         let of = |times: usize| measured(&[(Rayon, goal)], &three.repeat(times))[0].verdict;
@@ -112,11 +128,11 @@ fn against_itself_only_the_goal_counts() {
 }
 
 #[test]
-fn a_row_with_the_floor_is_told() {
+fn a_row_with_the_floor_is_shown_without_a_verdict() {
     let rows = measured(&[(Bare, None)], &[&[3.0, 4.0, 1.0]]);
     assert_eq!(rows[0].verdict, Verdict::Told);
     let rows = measured(&[(Bare, None)], &[&[0.0, 4.0, 1.0]]);
-    assert_eq!(rows[0].verdict, Verdict::Failed, "whoever drops out is not only told of");
+    assert_eq!(rows[0].verdict, Verdict::Failed, "a contestant that drops out has failed");
 }
 
 #[test]

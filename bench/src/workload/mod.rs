@@ -1,8 +1,8 @@
-//! What the rivals compete in: one file per workload, each generic over the rival.
+//! The workloads: one file each, generic over the rival.
 //!
 //! [`Workload::open`] builds the pool and the data once; every [`Contest::turn`] after that is one
 //! measured sample. Results are checked inside the turn, against the sequential twin or against
-//! what the turn itself must have caused.
+//! counts of the turn itself.
 
 mod batch;
 mod empty_tree;
@@ -51,7 +51,7 @@ pub enum Workload {
     EmptyTree {
         /// Levels of forks; there are 2^depth leaves.
         depth: u32,
-        /// Who calls it.
+        /// Where it is called from.
         caller: Caller,
     },
     /// The sum over a full binary tree of heap-allocated nodes, called from outside.
@@ -72,23 +72,23 @@ pub enum Workload {
     Sleeping,
     /// How soon an idle worker takes a job from a worker that computes and does not fork.
     PickUp {
-        /// What the idle worker did before.
+        /// The state of the idle worker.
         idle: Idle,
     },
     /// CPU time spent on one small job per millisecond.
     Trickle,
-    /// What handing over one job costs the thread that hands it over.
+    /// The cost of handing over one job, for the thread that does it.
     Post {
-        /// What the pool's only worker does meanwhile.
+        /// The state of the pool's only worker.
         worker: Idle,
     },
-    /// What async tasks cost.
+    /// The cost of async tasks.
     Tasks(TaskWorkload),
-    /// What a look for tasks costs where there are none.
+    /// The cost of a search that finds no task.
     Search,
-    /// What sockets and timers cost.
+    /// The cost of sockets and timers.
     Io(IoWorkload),
-    /// What tasks and computations cost each other.
+    /// How tasks and computations delay each other.
     Mixed(MixedWorkload),
     /// A program that uses Rayon, on Rayon's own core and on the drop-in.
     Rayon(RayonProgram),
@@ -117,6 +117,9 @@ impl Workload {
         workers: usize,
         pace: Pace,
     ) -> Result<Box<dyn Contest>, String> {
+        if rival.looks_into_tokio() {
+            return Err(format!("{} needs a build with tokio_unstable", rival.name()));
+        }
         insight::opened_as(rival, |rival| self.open_for(rival, workers, pace))
     }
 
@@ -196,10 +199,10 @@ impl Workload {
     pub fn turns_of_a_process(self) -> Option<usize> {
         match self {
             Self::Tasks(workload) if workload.uses_up_its_process() => Some(1),
-            // Which memory the kernel has given to a process, and where it has put its threads,
-            // stays for all of its turns, and decides about more than the core does.
+            // The memory of a process and the placement of its threads stay the same for all of its
+            // turns, and matter more than the core.
             Self::Rayon(_) | Self::Par(_) => Some(1),
-            // As above, but seldom: of six processes with the same empty tree one took 13 % more
+            // As above, but rarely: with the same empty tree, one of six processes took 13 % more
             // time than the others in all of 30 turns.
             Self::Fib { .. }
             | Self::EmptyTree { .. }
@@ -211,31 +214,29 @@ impl Workload {
         }
     }
 
-    /// How long a case goes on for at least, if turns of one contestant differ so much that a few
-    /// of them say nothing.
+    /// The minimum time of a case whose turns differ so much that a few of them mean nothing.
     #[must_use]
     pub fn settles_after(self, pace: Pace) -> Option<Duration> {
         match self {
-            // What is woken runs when the kernel gives workers one of the processors that the
-            // threads that wake fill.
+            // The waking threads fill the processors, so the kernel decides when workers run.
             Self::Tasks(workload) if workload.keeps_its_luck() => Some(Duration::from_secs(9)),
             // The clients need the same processors as the server, and the kernel decides which of
             // them runs when.
             Self::Io(IoWorkload::Serving { .. }) => Some(Duration::from_secs(7)),
-            // The same, and a turn takes a second.
+            // As above, and a turn takes a second.
             Self::Io(IoWorkload::Driven { .. }) => Some(Duration::from_secs(10)),
-            // A thread that the kernel runs a little late has hundreds of them late.
+            // If the kernel runs a thread a little late, hundreds of sleeps are late.
             Self::Io(IoWorkload::Sleeps { .. }) => Some(Duration::from_secs(5)),
             // A turn takes more than a second, and there are ten contestants.
             Self::Mixed(MixedWorkload::Beside { .. }) => Some(match pace {
                 Pace::Full => Duration::from_secs(90),
                 Pace::Quick | Pace::Smoke => Duration::from_secs(15),
             }),
-            // What runs when the hogs and jobs of all workers do is the kernel's choice.
+            // The hogs and jobs keep all workers busy, so the kernel decides what else runs.
             Self::Mixed(_) => Some(Duration::from_secs(5)),
-            // Most of them are a draw, and there are many.
+            // Most of these cases are a draw, and there are many.
             Self::Rayon(_) => Some(Duration::from_secs(4)),
-            // The same, with twice as many contestants.
+            // As above, with twice as many contestants.
             Self::Par(_) => Some(Duration::from_secs(8)),
             _ => None,
         }

@@ -1,7 +1,7 @@
 //! How soon an idle worker takes a job from a worker that computes and does not fork again.
 //!
-//! A scheduler that shares work only when the busy side reaches its next fork never does: the job
-//! is then run by the worker that forked it, after its long leaf.
+//! A scheduler that shares work only at the next fork of the busy worker never shares the job here:
+//! the worker that forked the job runs it after its long leaf.
 
 use std::{
     hint,
@@ -63,14 +63,14 @@ fn pick_up<R: Rival>(ctx: &mut R::Ctx<'_>) -> Option<Duration> {
         |_| {
             let wait = forked.elapsed();
             taken.store(true, Ordering::Relaxed);
-            // If the forking thread runs this, it does so after the leaf.
+            // If the forking thread runs this job itself, it does so after the leaf.
             (!leaf_done.load(Ordering::Relaxed)).then_some(wait)
         },
     );
     wait
 }
 
-/// Each failure costs a whole leaf; a rival that fails from the start would take a second per turn.
+/// Each failure takes a whole leaf; a rival that always fails would take a second per turn.
 fn hopeless(waits: &[Option<Duration>]) -> bool {
     waits.len() >= 3 && waits.iter().all(Option::is_none)
 }
@@ -94,7 +94,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_job_nobody_took_is_not_a_number() {
+    fn a_job_that_was_not_taken_has_no_time() {
         let taken = Some(Duration::from_nanos(5));
         assert_eq!(summarise(&[taken; 4])[&Metric::StartP99], 5.0);
         let sample = summarise(&[taken, taken, taken, None]);

@@ -1,5 +1,5 @@
-//! What it costs a worker to find out that there is no task: a look at the signal tree, or at the
-//! queues of all workers. The parts are the pool's own; nothing else runs.
+//! The cost of a search that finds no task: in the signal tree, or in the queues of all workers. It
+//! uses the pool's own parts; nothing else runs.
 
 use std::hint::black_box;
 
@@ -23,13 +23,13 @@ pub(super) fn open(
     match rival {
         RivalKind::Signal => Ok(repeat(Tree::new(workers), pace)),
         RivalKind::Blitz => Ok(repeat(Queues::new(workers), pace)),
-        kind => Err(format!("what {} looks at is not known", kind.name())),
+        kind => Err(format!("the search of {} is not known", kind.name())),
     }
 }
 
-/// What workers look at when they have no task of their own.
+/// The place where workers search when they have no task of their own.
 trait Place: 'static {
-    /// One look of worker 0, `random` deciding where it begins; false if there is nothing.
+    /// One search by worker 0; `random` decides where it begins. Returns false if there is no task.
     fn look(&self, random: u64) -> bool;
 }
 
@@ -62,7 +62,7 @@ struct Queues {
     workers: Slots<Box<Worker>>,
 }
 
-/// As far apart as two workers are.
+/// Padded like real workers.
 #[derive(Default)]
 struct Worker {
     batch: Ring<BATCH_SLOTS>,
@@ -94,7 +94,7 @@ impl Place for Queues {
     }
 }
 
-/// As the pool's own generator does it: without a division.
+/// Without a division, like the pool's own generator.
 fn below(random: u64, bound: usize) -> usize {
     ((u128::from(random) * bound as u128) >> 64) as usize
 }

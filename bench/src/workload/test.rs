@@ -1,5 +1,5 @@
 //! Every workload at a tiny size, on every rival that takes part, with its results verified by the
-//! turn itself. No timing is looked at.
+//! turn itself. No test depends on a timing.
 
 use super::*;
 use crate::load::Talk;
@@ -15,7 +15,7 @@ const TINY_UTS: UtsShape = UtsShape {
     seed: 3,
 };
 
-/// Takes two turns; what the second one measured.
+/// Takes two turns; returns the measurements of the second.
 #[track_caller]
 pub(super) fn take_turns(workload: Workload, rival: RivalKind, workers: usize) -> Sample {
     let mut contest = workload
@@ -25,7 +25,7 @@ pub(super) fn take_turns(workload: Workload, rival: RivalKind, workers: usize) -
     contest.turn().expect("a second turn works like the first")
 }
 
-/// Has each of `rivals` take turns, and looks for `metrics`.
+/// Lets each of `rivals` take turns, and checks that `metrics` are there.
 #[track_caller]
 pub(super) fn each_has(rivals: &[RivalKind], metrics: &[Metric], workload: Workload) {
     for &rival in rivals {
@@ -112,19 +112,19 @@ fn a_job_into_a_sleeping_pool() {
 }
 
 #[test]
-fn pick_up_reports_what_it_saw() {
+fn pick_up_reports_its_times() {
     for idle in [Idle::Awake, Idle::Asleep] {
         for rival in [RivalKind::Rayon, RivalKind::Blitz, RivalKind::Seq] {
             let sample = take_turns(Workload::PickUp { idle }, rival, 2);
             if rival == RivalKind::Seq {
-                assert!(sample.is_empty(), "nobody is there to take the job");
+                assert!(sample.is_empty(), "no thread can take the job");
             }
         }
     }
 }
 
 #[test]
-fn the_floor_picks_up_what_is_there() {
+fn the_floor_picks_up_every_job() {
     let awake = Workload::PickUp { idle: Idle::Awake };
     let sample = take_turns(awake, RivalKind::Floor, 2);
     assert!(sample[&Metric::StartP50] <= sample[&Metric::StartP99]);
@@ -152,7 +152,7 @@ fn posting() {
 }
 
 #[test]
-fn who_cannot_take_part_says_so() {
+fn unsuitable_rivals_are_refused() {
     let refused =
         |workload: Workload, rival| workload.open(rival, 2, Pace::Smoke).err().expect("refused");
     let fib = Workload::Fib { n: 5 };
@@ -163,6 +163,8 @@ fn who_cannot_take_part_says_so() {
     assert!(refused(post, RivalKind::Chili).contains("chili"));
     let program = Workload::Rayon(RayonProgram::Sum);
     assert!(refused(program, RivalKind::Rayon).contains("rayon-core"));
+    let yields = Workload::Tasks(TaskWorkload::YieldMany { tasks: 1, yields: 1 });
+    assert!(refused(yields, RivalKind::TokioDial9).contains("tokio_unstable"));
 }
 
 #[test]

@@ -8,7 +8,7 @@ use blitz_bench::{
 };
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
-/// Benchmarks Blitz beside its rivals and looks inside of live processes.
+/// Benchmarks Blitz beside its rivals and looks inside live processes.
 ///
 /// Without a command it does what `blitz bench --quick` does.
 #[derive(Debug, Parser)]
@@ -25,28 +25,31 @@ pub enum Command {
     ///
     /// All of them take turns, one at a time and in a shuffled order; every result is checked. The
     /// table at the end gives the ratio of Blitz's cost to the rival's (less than 1: Blitz is
-    /// cheaper) with its 10th and 90th percentile, the rows that Blitz loses first. An HTML report
-    /// with plots and a description of the machine is written to target/blitz/report.html.
+    /// cheaper) with its 10th and 90th percentile. The rows that Blitz loses come first. An HTML
+    /// report with plots and a description of the machine is written to target/blitz/report.html.
     Bench(BenchArgs),
 
     /// Show what a pool sees: processors, affinity, CPU quota, BLITZ_WORKERS, BLITZ_SCHEDULER,
     /// backends
     Doctor(DoctorArgs),
 
-    /// Show what the workers and tasks of a live process do
+    /// Show what the workers and tasks of a live process are doing
     ///
     /// Keys: c, p, a sort by CPU, polls or tasks alive; / filters; e explains which tasks wait for
     /// what; t saves a trace; Tab goes to the next pool; q quits.
     Top(TopArgs),
 
+    /// Say which tasks of a live process wait for what, and which wait for ever
+    Explain(ExplainArgs),
+
     /// Save what the workers of a live process did in the last seconds
     Trace(TraceArgs),
 
-    /// Print the stack of each worker of a live process, by gdb or eu-stack, which stop it for a
-    /// moment
+    /// Print the stack of each worker of a live process. Uses gdb or eu-stack, which stop it
+    /// briefly
     Stacks(StacksArgs),
 
-    /// Serve a page about a server with parallel work, and buttons that break it
+    /// Serve a page that shows a busy server, with buttons that break it
     Demo(DemoArgs),
 
     /// Take turns on behalf of `blitz bench`, which starts one such process per contestant
@@ -61,8 +64,8 @@ pub enum Command {
 /// What to look at.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Args)]
 pub struct DoctorArgs {
-    /// Instead, read a Cargo.lock (the one in this folder by default) and say which crates run on
-    /// Blitz as they are and which need a Tokio guest
+    /// Instead, read a Cargo.lock (by default the one in this folder) and list which crates run on
+    /// Blitz unchanged and which need a Tokio guest
     #[arg(long, value_name = "PATH", num_args = 0..=1, default_missing_value = "Cargo.lock")]
     pub crates: Option<PathBuf>,
 }
@@ -70,14 +73,14 @@ pub struct DoctorArgs {
 /// Which process to show, and how.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Args)]
 pub struct TopArgs {
-    /// The number of a process of yours, or the address of its page with everything behind `#`; may
-    /// be left out if there is only one
+    /// The id of one of your processes, or the address of its page including the part after `#`;
+    /// optional if there is only one process
     #[arg(value_name = "PID|URL")]
     pub target: Option<String>,
-    /// Show the pool of this name instead of the oldest one
+    /// Show the pool of this name instead of the oldest pool
     #[arg(long, value_name = "NAME")]
     pub pool: Option<String>,
-    /// Print what there is to see once, as text
+    /// Print one snapshot as text, and exit
     #[arg(long)]
     pub once: bool,
     /// Print the answers of the process as JSON
@@ -85,23 +88,41 @@ pub struct TopArgs {
     pub json: bool,
 }
 
+/// What to explain.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Args)]
+pub struct ExplainArgs {
+    /// The id of one of your processes, or the address of its page including the part after `#`;
+    /// optional if there is only one process
+    #[arg(value_name = "PID|URL")]
+    pub target: Option<String>,
+    /// Explain the pool of this name instead of the oldest one
+    #[arg(long, value_name = "NAME")]
+    pub pool: Option<String>,
+    /// Also wake each waiting task once, up to 1,000 tasks, and print which functions it waits in
+    #[arg(long)]
+    pub probe: bool,
+    /// Print the answer of the process as JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
 /// What to save, and where.
 #[derive(Debug, Clone, PartialEq, Args)]
 pub struct TraceArgs {
-    /// The number of a process of yours, or the address of its page; may be left out if there is
-    /// only one
+    /// The id of one of your processes, or the address of its page; optional if there is only one
+    /// process
     #[arg(value_name = "PID|URL")]
     pub target: Option<String>,
     /// Where to write it; `-` means stdout
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
-    /// How far back it reaches
+    /// How many seconds the trace covers
     #[arg(long, value_name = "N", default_value_t = 5.0, value_parser = seconds)]
     pub seconds: f64,
-    /// For which programs
+    /// The format of the trace
     #[arg(long, value_enum, default_value_t = TraceFormat::Perfetto)]
     pub format: TraceFormat,
-    /// Save that of the pool of this name instead of the oldest one
+    /// Save the trace of the pool of this name instead of the oldest pool
     #[arg(long, value_name = "NAME")]
     pub pool: Option<String>,
 }
@@ -116,7 +137,7 @@ pub enum TraceFormat {
 }
 
 impl TraceFormat {
-    /// What the server calls it.
+    /// The server's name for the format.
     pub fn name(self) -> &'static str {
         match self {
             Self::Perfetto => "perfetto",
@@ -124,7 +145,7 @@ impl TraceFormat {
         }
     }
 
-    /// How the names of its files end.
+    /// The file extension.
     pub fn end(self) -> &'static str {
         match self {
             Self::Perfetto => "pftrace",
@@ -144,34 +165,40 @@ impl TraceFormat {
 /// Whose stacks to print.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Args)]
 pub struct StacksArgs {
-    /// The number of a process of yours; may be left out if there is only one with a page
+    /// The id of one of your processes; optional if only one has a page
     pub pid: Option<u32>,
+    /// Print names of functions with all parameters of their types
+    #[arg(long)]
+    pub full: bool,
 }
 
 /// How long to serve, and where.
 #[derive(Debug, Clone, Default, PartialEq, Args)]
 pub struct DemoArgs {
-    /// End after so many seconds instead of when interrupted
+    /// Exit after this many seconds instead of when interrupted
     #[arg(long, value_name = "N", value_parser = seconds)]
     pub seconds: Option<f64>,
-    /// Serve the page at this port of 127.0.0.1; 0 means any that is free [default: 6680, if it is
+    /// Serve the page on this port of 127.0.0.1; 0 means any free port [default: 6680, if it is
     /// free]
     #[arg(long, value_name = "P")]
     pub port: Option<u16>,
     /// How many workers the server has [default: one per core, at least 4]
     #[arg(long, value_name = "N", value_parser = workers)]
     pub workers: Option<usize>,
+    /// Have the page ask for a token, which is part of its address; then it may also probe tasks
+    #[arg(long)]
+    pub token: bool,
 }
 
-/// Understands a time in seconds, up to a year.
+/// Parses a time in seconds, up to a year.
 fn seconds(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
         Ok(seconds) if (0.0..=3.2e7).contains(&seconds) => Ok(seconds),
-        _ => Err("this is no number of seconds".to_owned()),
+        _ => Err("not a number of seconds".to_owned()),
     }
 }
 
-/// Understands a number of workers, two of which there have to be: one that is stuck and another.
+/// Parses a number of workers: at least 2, one that gets stuck and one that goes on.
 fn workers(text: &str) -> Result<usize, String> {
     match text.parse() {
         Ok(workers @ 2..=1024) => Ok(workers),
@@ -190,7 +217,7 @@ pub struct BenchArgs {
     #[arg(long, conflicts_with = "quick")]
     full: bool,
 
-    /// Run only what has NAME in its name, for example `async`, `mixed` or `rayon/sort`
+    /// Run only cases with NAME in their names, for example `async`, `mixed` or `rayon/sort`
     #[arg(long, value_name = "NAME")]
     pub only: Option<String>,
 
@@ -198,20 +225,24 @@ pub struct BenchArgs {
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,
 
-    /// List the names and what they measure, and run nothing
-    #[arg(long, conflicts_with = "json")]
+    /// Also write a plot of each group as SVG into FOLDER, which exists
+    #[arg(long, value_name = "FOLDER")]
+    pub svg: Option<PathBuf>,
+
+    /// List the cases and what they measure, and run nothing
+    #[arg(long, conflicts_with_all = ["json", "svg"])]
     pub list: bool,
 
     /// Measure this build beside an older `blitz` program instead of beside the rivals
     #[arg(long, value_name = "PROGRAM")]
     pub before: Option<PathBuf>,
 
-    /// Instead, measure what a program with 40 parallel loops costs to build, beside Rayon's: time,
-    /// LLVM lines, size
-    #[arg(long, conflicts_with_all = ["quick", "full", "only", "json", "list", "before", "seed"])]
+    /// Instead, measure the build of a program with 40 parallel loops, with Blitz's iterators and
+    /// with Rayon's: time, LLVM lines, size
+    #[arg(long, conflicts_with_all = ["quick", "full", "only", "json", "svg", "list", "before", "seed"])]
     pub build: bool,
 
-    /// Shuffle the turns as in the run whose report names this seed
+    /// Shuffle the turns as in an earlier run: give the seed from its report
     #[arg(long, value_name = "NUMBER")]
     pub seed: Option<u64>,
 }
@@ -233,7 +264,7 @@ pub struct ContestantArgs {
     pub pace: String,
 }
 
-/// Whom to ask for what.
+/// The server, and the load to put on it.
 #[derive(Debug, Clone, PartialEq, Eq, Args)]
 pub struct LoadArgs {
     /// Where the server is
@@ -245,13 +276,13 @@ pub struct LoadArgs {
     /// `hello`, or how many bytes to send back and forth
     #[arg(long)]
     talk: Talk,
-    /// How often per second to ask, whether there are answers or not
+    /// Requests per second to send, whether or not earlier ones were answered
     #[arg(long)]
     rate: Option<u32>,
 }
 
 impl LoadArgs {
-    /// The same as the benchmarks have it.
+    /// Converts the options to the benchmarks' type.
     pub fn load(&self) -> Load {
         let Self { address, connections, talk, rate } = *self;
         Load { address, connections, talk, rate }
@@ -309,9 +340,10 @@ mod tests {
 
     #[test]
     fn options_of_bench() {
-        let args = parse_bench("bench --only fork-join --json out.json --seed 7");
+        let args = parse_bench("bench --only fork-join --json out.json --svg out --seed 7");
         assert_eq!(args.only.as_deref(), Some("fork-join"));
         assert_eq!(args.json, Some(PathBuf::from("out.json")));
+        assert_eq!(args.svg, Some(PathBuf::from("out")));
         assert_eq!(args.seed, Some(7));
         assert!(parse_bench("bench --list").list);
         assert!(parse_bench("bench --build").build);
@@ -322,6 +354,7 @@ mod tests {
         let conflict = Err(ErrorKind::ArgumentConflict);
         assert_eq!(parse("bench --quick --full"), conflict);
         assert_eq!(parse("bench --list --json out.json"), conflict);
+        assert_eq!(parse("bench --list --svg out"), conflict);
         assert_eq!(parse("bench --build --only par"), conflict);
         assert_eq!(parse("bench --seed seven"), Err(ErrorKind::ValueValidation));
         assert_eq!(parse("bench --only"), Err(ErrorKind::InvalidValue));
@@ -355,13 +388,18 @@ mod tests {
         };
         assert_eq!((trace.target.as_deref(), trace.seconds), (Some("42"), 2.0));
         assert_eq!((trace.output, trace.format), (Some(PathBuf::from("x")), TraceFormat::Chrome));
-        assert_eq!(parse("stacks 42"), Ok(Command::Stacks(StacksArgs { pid: Some(42) })));
+        let explain = ExplainArgs { probe: true, ..ExplainArgs::default() };
+        assert_eq!(parse("explain --probe"), Ok(Command::Explain(explain)));
+        assert_eq!(
+            parse("stacks 42"),
+            Ok(Command::Stacks(StacksArgs { pid: Some(42), full: false }))
+        );
         assert_eq!(parse("stacks me"), Err(ErrorKind::ValueValidation));
     }
 
     #[test]
     fn the_demo_has_limits() {
-        let demo = DemoArgs { seconds: Some(2.5), port: Some(0), workers: Some(2) };
+        let demo = DemoArgs { seconds: Some(2.5), port: Some(0), workers: Some(2), token: false };
         assert_eq!(parse("demo --seconds 2.5 --port 0 --workers 2"), Ok(Command::Demo(demo)));
         assert_eq!(parse("demo"), Ok(Command::Demo(DemoArgs::default())));
         for bad in ["--seconds -1", "--seconds=-1", "--seconds nan", "--workers 1", "--port 65536"]
@@ -387,7 +425,7 @@ mod tests {
     #[test]
     fn help_names_what_people_look_for_and_hides_the_rest() {
         let help = Cli::command().render_long_help().to_string();
-        for name in ["bench", "doctor", "top", "trace", "stacks", "demo"] {
+        for name in ["bench", "doctor", "top", "explain", "trace", "stacks", "demo"] {
             assert!(help.contains(&format!("\n  {name} ")), "{name}: {help}");
         }
         assert!(!help.contains("contestant") && !help.contains("load"));

@@ -11,30 +11,34 @@ use blitz_bench::{
     case::{Case, Contestant},
     catalogue,
     contest::{self, Budget, Processes},
-    load::tool,
+    load::{self, tool},
     machine::{self, MachineCard},
     others::Watch,
     report::{CaseReport, Report},
     rng::Rng,
-    workload::{Pace, Workload},
+    workload::Pace,
 };
 
 use crate::{
-    Failure, args::BenchArgs, contestant, print, programs::Programs, progress::Progress, report,
-    table, target,
+    Failure,
+    args::BenchArgs,
+    contestant, print,
+    programs::{self, Programs},
+    progress::Progress,
+    report, table, target,
 };
 
 /// Does what the command line asks for.
 pub fn run(args: &BenchArgs) -> Result<(), Failure> {
     if args.list {
-        // All there is, also what a quick run leaves out.
+        // List every case, including those that a quick run leaves out.
         return print(&list(&chosen(args.only.as_deref(), Pace::Full)?));
     }
     let mut cases = chosen(args.only.as_deref(), args.pace())?;
     if let Some(program) = &args.before {
         cases = beside(program, cases)?;
     }
-    // Found out before the minutes of measuring, not after.
+    // Check this before measuring for minutes, not after.
     if let Some(path) = &args.json {
         OpenOptions::new()
             .append(true)
@@ -42,11 +46,18 @@ pub fn run(args: &BenchArgs) -> Result<(), Failure> {
             .open(path)
             .map_err(|error| Failure::new(format!("cannot write {}", path.display()), error))?;
     }
+    if let Some(folder) = args.svg.as_ref().filter(|folder| !folder.is_dir()) {
+        return Err(Failure::new(format!("there is no folder {}", folder.display()), "make it"));
+    }
 
     let report = measure(&cases, args)?;
     print(&table::render(&report))?;
     let html = report::write(&report)?;
     print(&format!("\nreport: {}\n", html.display()))?;
+    if let Some(folder) = &args.svg {
+        let count = report::write_pictures(&report, folder)?;
+        print(&format!("plots: {count} in {}\n", folder.display()))?;
+    }
     if let Some(path) = &args.json {
         let json = serde_json::to_string_pretty(&report)
             .map_err(|error| Failure::new("cannot make JSON of the report", error))?;
@@ -72,8 +83,8 @@ fn beside(program: &Path, cases: Vec<Case>) -> Result<Vec<Case>, Failure> {
         let advice = "build it by `cargo build --release` in the other checkout";
         return Err(Failure::new(format!("there is no program {}", program.display()), advice));
     }
-    // Those are built below target/, from this checkout alone.
-    let cases = cases.into_iter().filter(|case| !needs_programs(case));
+    // The rayon programs are built below target/, from this checkout only.
+    let cases = cases.into_iter().filter(|case| !programs::needed(case));
     let cases: Vec<Case> = cases.filter_map(Case::beside_older).collect();
     match cases.is_empty() {
         true => Err(Failure("none of these cases can be run by an older build".to_owned())),
@@ -91,31 +102,30 @@ fn measure(cases: &[Case], args: &BenchArgs) -> Result<Report, Failure> {
     let pace = args.pace();
     let program = env::current_exe()
         .map_err(|error| Failure::new("cannot find this program to start it again", error))?;
-    let programs = programs(cases)?;
+    let programs = build_programs(cases)?;
     let mut arena = Processes::new(|case: &Case, contestant: Contestant| {
-        let program = match (&programs, &args.before) {
-            (Some(Ok(programs)), _) if needs_programs(case) => programs.of(case, contestant.rival),
+        let built = programs.of(case, contestant.rival)?;
+        let contestants = match (built, &args.before) {
+            (Some(built), _) => built,
             (_, Some(before)) if contestant.rival.newer().is_some() => before,
             _ => &program,
         };
-        contestant::command(program, case, contestant, pace)
+        let mut command = contestant::command(contestants, case, contestant, pace);
+        if built.is_some() {
+            command.env(load::CLIENTS, &program);
+        }
+        Ok(command)
     });
 
     let seed = args.seed.unwrap_or_else(seed_of_the_clock);
     let mut rng = Rng::new(seed);
     let mut report = Report::new(pace, seed, MachineCard::read());
-    if let Some(Ok(programs)) = &programs {
-        report.evidence.clone_from(&programs.evidence);
-    }
+    report.evidence = programs.evidence();
     let mut progress = Progress::new(cases.len());
     for case in cases {
         progress.begin(&case.name);
-        let no_program = || match &programs {
-            Some(Err(why)) if needs_programs(case) => Some(format!("the rayon programs {why}")),
-            _ => None,
-        };
         let lack = || lack_of_tool(case).or_else(|| lack_of_memory(case));
-        let measured = match no_program().or_else(lack) {
+        let measured = match programs.lack(case).or_else(lack) {
             Some(why) => CaseReport::skipped(case, why),
             None => {
                 let budget = Budget::of_case(case, pace);
@@ -132,36 +142,26 @@ fn measure(cases: &[Case], args: &BenchArgs) -> Result<Report, Failure> {
     Ok(report)
 }
 
-/// Whether `case` is run by programs that are built apart.
-fn needs_programs(case: &Case) -> bool {
-    matches!(case.workload, Workload::Rayon(_) | Workload::Par(_))
-}
-
-/// The programs, if one of `cases` needs them, or why there are none. That is an error if there is
-/// nothing else to run.
-fn programs(cases: &[Case]) -> Result<Option<Result<Programs, String>>, Failure> {
-    if !cases.iter().any(needs_programs) {
-        return Ok(None);
-    }
-    let built = Programs::build(&target::folder()?);
-    match built {
-        Err(why) if cases.iter().all(needs_programs) => {
-            Err(Failure::new("the rayon programs cannot run", why))
-        }
-        built => Ok(Some(built)),
+/// Builds the programs that `cases` need. It is an error if nothing can run without them.
+fn build_programs(cases: &[Case]) -> Result<Programs, Failure> {
+    let programs = Programs::build(cases, &target::folder()?);
+    let lacks: Option<Vec<String>> = cases.iter().map(|case| programs.lack(case)).collect();
+    match lacks.and_then(|lacks| lacks.into_iter().next()) {
+        Some(why) => Err(Failure::new("none of these cases can be run", why)),
+        None => Ok(programs),
     }
 }
 
-/// Why the program that asks the servers of `case` cannot be run, if there is one.
+/// Why the load tool of `case` cannot be run, if it has one and it is missing.
 fn lack_of_tool(case: &Case) -> Option<String> {
     tool::installed(&[case.workload.tool()?]).err()
 }
 
-/// All contestants of a case hold their data at the same time.
+/// Why `case` does not fit into memory: all its contestants hold their data at the same time.
 fn lack_of_memory(case: &Case) -> Option<String> {
     let needed = case.workload.memory_bytes() * case.contestants.len() as u64;
     let available = machine::memory_available_bytes()?;
-    // The rest is for all other programs on the machine.
+    // Leave a quarter to the other programs on the machine.
     (needed > available / 4 * 3).then(|| {
         let [needed, available] = [needed, available].map(|bytes| bytes >> 20);
         format!("needs {needed} MiB of memory and {available} MiB are available")
@@ -178,7 +178,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_name_that_matches_nothing_is_an_error_that_says_what_to_do() {
+    fn a_name_that_matches_nothing_is_an_error_with_advice() {
         let Err(Failure(message)) = chosen(Some("fork-jion"), Pace::Quick) else {
             panic!("accepted");
         };
@@ -187,19 +187,19 @@ mod tests {
     }
 
     #[test]
-    fn what_has_to_be_built_first_is_not_part_of_a_quick_run_unless_named() {
+    fn a_quick_run_skips_cases_that_must_be_built_first_unless_named() {
         let quick = chosen(None, Pace::Quick).unwrap();
-        assert!(!quick.is_empty() && !quick.iter().any(needs_programs));
+        assert!(!quick.is_empty() && !quick.iter().any(programs::needed));
         let named = chosen(Some("rayon"), Pace::Quick).unwrap();
-        assert!(named.len() > 20 && named.iter().all(needs_programs));
-        assert!(chosen(None, Pace::Full).unwrap().iter().any(needs_programs));
+        assert!(named.len() > 20 && named.iter().all(programs::needed));
+        assert!(chosen(None, Pace::Full).unwrap().iter().any(programs::needed));
     }
 
     #[test]
     fn an_older_build_takes_part_in_all_cases_but_those_of_programs() {
         let here = env::current_exe().unwrap();
         let cases = beside(&here, chosen(None, Pace::Full).unwrap()).unwrap();
-        assert!(cases.len() > 50 && !cases.iter().any(needs_programs));
+        assert!(cases.len() > 50 && !cases.iter().any(programs::needed));
         let Err(Failure(message)) = beside("no/such/blitz".as_ref(), cases) else {
             panic!("accepted");
         };

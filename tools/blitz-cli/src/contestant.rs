@@ -14,7 +14,7 @@ use crate::{
     args::{ContestantArgs, LoadArgs},
 };
 
-/// Takes turns until stdin ends.
+/// Runs the turns that stdin asks for, until stdin ends.
 pub fn run(args: &ContestantArgs) -> Result<(), Failure> {
     let unknown = |what, name: &str| Failure::new(format!("there is no {what}"), name);
     let rival = RivalKind::from_name(&args.rival).ok_or_else(|| unknown("rival", &args.rival))?;
@@ -24,20 +24,20 @@ pub fn run(args: &ContestantArgs) -> Result<(), Failure> {
         .find(|case| case.name == args.case)
         .ok_or_else(|| unknown("case", &args.case))?;
     let contestant = Contestant::new(rival, args.workers);
-    os::die_with_parent().map_err(|error| Failure::new("cannot follow the parent", error))?;
+    os::die_with_parent().map_err(|error| Failure::new("cannot end with the parent", error))?;
     let open = || case.workload.open(contestant.rival, contestant.workers, pace);
     blitz_contestant::serve(open, io::stdin().lock(), io::stdout().lock())
         .map_err(|error| Failure::new("cannot talk to the parent", error))
 }
 
-/// Asks a contestant that is a server, until stdin ends.
+/// Sends requests to a contestant that is a server, until stdin ends.
 pub fn load(args: &LoadArgs) -> Result<(), Failure> {
-    os::die_with_parent().map_err(|error| Failure::new("cannot follow the parent", error))?;
+    os::die_with_parent().map_err(|error| Failure::new("cannot end with the parent", error))?;
     load::serve(args.load(), io::stdin().lock(), io::stdout().lock())
         .map_err(|error| Failure::new("cannot talk to the parent", error))
 }
 
-/// The command line of a contestant: this very program, or one that understands the same words.
+/// The command line of a contestant: this program, or another build that has the same options.
 pub fn command(
     program: &std::path::Path,
     case: &Case,
@@ -45,7 +45,7 @@ pub fn command(
     pace: Pace,
 ) -> process::Command {
     let mut command = process::Command::new(program);
-    // An older build does not know that it is one.
+    // An older build is started under the name of the newer one.
     let rival = contestant.rival.newer().unwrap_or(contestant.rival);
     command
         .arg("contestant")
@@ -53,7 +53,7 @@ pub fn command(
         .args(["--rival", rival.name()])
         .args(["--workers", &contestant.workers.to_string()])
         .args(["--pace", pace.name()])
-        // A run measures the defaults of every rival, whatever the shell happens to say.
+        // A run measures the defaults of every rival, whatever variables the shell has set.
         .env_remove("BLITZ_WORKERS")
         .env_remove("BLITZ_SCHEDULER")
         .env_remove("RAYON_NUM_THREADS");
@@ -83,7 +83,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_unknown_is_named() {
+    fn the_error_names_an_unknown_case_or_rival() {
         let args = ContestantArgs {
             case: "fork-join/queens-12".to_owned(),
             rival: "threads".to_owned(),

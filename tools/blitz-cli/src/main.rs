@@ -1,4 +1,4 @@
-//! `blitz`: benchmarks Blitz beside its rivals, looks inside of live processes, and shows what a
+//! `blitz`: benchmarks Blitz beside its rivals, looks inside live processes, and shows what a
 //! pool sees of the machine.
 
 #![forbid(unsafe_code)]
@@ -11,6 +11,7 @@ mod contestant;
 mod crates;
 mod demo;
 mod doctor;
+mod explain;
 mod programs;
 mod progress;
 mod report;
@@ -38,6 +39,7 @@ fn main() -> ExitCode {
         Command::Doctor(DoctorArgs { crates: Some(path) }) => crates::run(&path),
         Command::Doctor(_) => doctor::run(),
         Command::Top(args) => top::run(&args),
+        Command::Explain(args) => explain::run(&args),
         Command::Trace(args) => trace::run(&args),
         Command::Stacks(args) => stacks::run(&args),
         Command::Demo(args) => demo::run(&args),
@@ -64,7 +66,7 @@ impl Failure {
     }
 }
 
-/// Writes `text` to stdout. A reader that has gone (`blitz doctor | head -1`) is no failure.
+/// Writes `text` to stdout. It is no failure if the reader has gone (`blitz doctor | head -1`).
 fn print(text: &str) -> Result<(), Failure> {
     let mut stdout = io::stdout().lock();
     match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {

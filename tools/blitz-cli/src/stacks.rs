@@ -1,4 +1,4 @@
-//! `blitz stacks`: where the workers of a live process are, by a debugger from outside.
+//! `blitz stacks`: prints the stacks of the workers of a live process, with a debugger.
 //!
 //! A process cannot walk the stacks of its own threads safely. A debugger stops it for a moment.
 
@@ -19,9 +19,9 @@ use crate::{
     units::plain,
 };
 
-/// The names of a pool's threads begin with it, unless the user chose others.
+/// The prefix of the names of a pool's threads, unless the user chose other names.
 const PREFIX: &str = "blitz-";
-/// How much of what a debugger complains about is shown.
+/// How many lines of a debugger's errors are shown.
 const COMPLAINTS: usize = 5;
 
 /// A program that shows stacks.
@@ -47,7 +47,7 @@ pub fn run(args: &StacksArgs) -> Result<(), Failure> {
         )
     })?;
     let (pid, workers) = match args.pid {
-        // The process may have no socket, or not answer.
+        // The process may have no socket, or may not answer.
         Some(pid) => {
             let peer = ask::find(Some(&pid.to_string()));
             (pid, peer.and_then(|peer| workers(&peer)).unwrap_or_default())
@@ -57,13 +57,14 @@ pub fn run(args: &StacksArgs) -> Result<(), Failure> {
             let pid = peer.json("/api/v1/pools", &[])?["pid"].as_u64();
             let pid = pid.and_then(|pid| u32::try_from(pid).ok());
             (
-                pid.ok_or_else(|| Failure("the process does not say its number".into()))?,
+                pid.ok_or_else(|| Failure("the process does not report its id".into()))?,
                 workers(&peer)?,
             )
         }
     };
     let stacks = debugger.stacks(pid)?;
-    print(&text(pid, &stacks, &workers))
+    let frame = |frame: &str| if args.full { frame.to_owned() } else { without_parameters(frame) };
+    print(&text(pid, &stacks, &workers, frame))
 }
 
 /// The names of workers by their threads, in all pools.
@@ -81,7 +82,35 @@ fn workers(peer: &Peer) -> Result<HashMap<u32, String>, Failure> {
     Ok(found)
 }
 
-fn text(pid: u32, stacks: &[Stack], workers: &HashMap<u32, String>) -> String {
+/// Returns the frame with `<..>` in place of type parameters.
+fn without_parameters(frame: &str) -> String {
+    let (mut short, mut depth, mut before) = (String::new(), 0_usize, ' ');
+    for letter in frame.chars() {
+        let is_parameter = before.is_alphanumeric() || "_}".contains(before);
+        let is_arrow = letter == '>' && before == '-';
+        match letter {
+            '<' if depth > 0 => depth += 1,
+            '<' if is_parameter => {
+                depth = 1;
+                short.push_str("<..");
+            }
+            '>' if depth > 0 && !is_arrow => depth -= 1,
+            _ => {}
+        }
+        if depth == 0 {
+            short.push(letter);
+        }
+        before = letter;
+    }
+    short
+}
+
+fn text(
+    pid: u32,
+    stacks: &[Stack],
+    workers: &HashMap<u32, String>,
+    shown: impl Fn(&str) -> String,
+) -> String {
     let mut text = String::new();
     for Stack { thread, frames } in stacks {
         let name =
@@ -93,7 +122,7 @@ fn text(pid: u32, stacks: &[Stack], workers: &HashMap<u32, String>) -> String {
             None => continue,
         };
         text.push_str(&format!("{title}\n"));
-        text.extend(frames.iter().map(|frame| format!("  {}\n", plain(frame))));
+        text.extend(frames.iter().map(|frame| format!("  {}\n", plain(&shown(frame)))));
         text.push('\n');
     }
     if text.is_empty() {
@@ -103,7 +132,7 @@ fn text(pid: u32, stacks: &[Stack], workers: &HashMap<u32, String>) -> String {
 }
 
 impl Debugger {
-    /// The first one that is installed.
+    /// Returns the first debugger that is installed.
     fn installed() -> Option<Self> {
         let path = env::var_os("PATH").unwrap_or_default();
         let folders: Vec<_> = env::split_paths(&path).collect();
@@ -125,6 +154,8 @@ impl Debugger {
                 // Without the user's settings, without questions and without downloads.
                 command.args(["-nx", "-q", "--batch", "-iex", "set debuginfod enabled off"]);
                 command.args(["-ex", "set pagination off", "-ex", "set width 0"]);
+                // Values of arguments are often out of reach, and longer than all else.
+                command.args(["-ex", "set print frame-arguments none"]);
                 command.args(["-p", &pid.to_string(), "-ex", "thread apply all backtrace"]);
             }
             Self::EuStack => {
@@ -158,7 +189,7 @@ impl Debugger {
     }
 }
 
-/// Understands what either program prints: a line for each thread, then its frames.
+/// Parses the output of either debugger: a line for each thread, then its frames.
 fn parse(output: &str) -> Vec<Stack> {
     let mut stacks = Vec::<Stack>::new();
     for line in output.lines() {
@@ -175,7 +206,8 @@ fn parse(output: &str) -> Vec<Stack> {
     stacks
 }
 
-/// The thread that a line begins: `Thread 2 (Thread 0x7f (LWP 71) "blitz-0"):`, or `TID 71:`.
+/// The thread whose section a line begins: `Thread 2 (Thread 0x7f (LWP 71) "blitz-0"):`, or `TID
+/// 71:`.
 fn thread_of(line: &str) -> Option<u32> {
     let number = match line.strip_prefix("TID ") {
         Some(number) => number,
@@ -209,12 +241,23 @@ mod tests {
     }
 
     #[test]
+    fn parameters_of_types_are_left_out() {
+        let frame = "#1 0x00 in app::{impl#2}::f<a::B<u8>, fn(u8) -> u8> (x=...) at a.rs:1";
+        assert_eq!(without_parameters(frame), "#1 0x00 in app::{impl#2}::f<..> (x=...) at a.rs:1");
+        let method = "#2 <a::B<u8> as a::C>::poll ()";
+        assert_eq!(without_parameters(method), "#2 <a::B<..> as a::C>::poll ()");
+        assert_eq!(without_parameters("#3 a < b"), "#3 a < b");
+    }
+
+    #[test]
     fn only_workers_are_shown() {
         let stacks = parse(GDB);
         let workers = HashMap::from([(72, "worker 1 of pool api".to_owned())]);
-        let shown = text(0, &stacks, &workers);
+        let shown = text(0, &stacks, &workers, str::to_owned);
         assert!(shown.starts_with("worker 1 of pool api, thread 72 \n  #0  futex_wait"), "{shown}");
         assert!(!shown.contains("poll"), "{shown}");
-        assert!(text(0, &stacks, &HashMap::new()).contains("no thread of a Blitz pool"));
+        assert!(
+            text(0, &stacks, &HashMap::new(), str::to_owned).contains("no thread of a Blitz pool")
+        );
     }
 }

@@ -47,11 +47,11 @@ pub fn render(report: &Report) -> String {
     text
 }
 
-/// Metrics that together are a distribution.
+/// Metrics that together form a distribution.
 pub const DISTRIBUTIONS: [(&str, [(Metric, f64); 5]); 2] =
     [("latency", Metric::RETURNS), ("lateness", Metric::LATES)];
 
-/// What stands beside a distribution.
+/// Metrics that are shown beside a distribution.
 const BESIDE: [(&str, Metric); 3] =
     [("asked", Metric::AskedP99), ("per job", Metric::PerJob), ("cpu", Metric::Cpu)];
 
@@ -60,7 +60,7 @@ pub fn percentile(percent: f64) -> String {
     if percent < 100.0 { format!("p{percent}") } else { "max".to_owned() }
 }
 
-/// A line for each contestant of which the whole distribution is known.
+/// Writes a line for each contestant whose whole distribution is known.
 fn distribution(text: &mut String, case: &CaseReport, name: &str, percentiles: &[(Metric, f64)]) {
     let time = |spread: Option<Spread>| units::median_cost(Unit::Nanoseconds, spread);
     let known = |metric, one: &ContestantReport| Some(one.metrics.get(&metric)?.spread);
@@ -81,8 +81,7 @@ fn distribution(text: &mut String, case: &CaseReport, name: &str, percentiles: &
     columns(text, &[&[heading], &lines[..]].concat());
 }
 
-/// What was counted beside the times, a line for each contestant of which anything is known, below
-/// their headings.
+/// The counts beside the times: headings, then a line for each contestant that has any.
 pub fn counts(case: &CaseReport) -> Option<Vec<Vec<String>>> {
     let measures = [Metric::Wall].into_iter().chain(Metric::COUNTS).map(Measure::Plain);
     let line = |one: &ContestantReport| {
@@ -145,7 +144,7 @@ pub fn cells(row: &Row) -> [String; COLUMNS] {
     ]
 }
 
-/// What dropped out, was skipped or was disturbed, one sentence each.
+/// One sentence for each case or contestant that failed, was skipped or was disturbed.
 pub fn problems(report: &Report) -> Vec<String> {
     let mut problems = Vec::new();
     for case in &report.cases {
@@ -155,7 +154,7 @@ pub fn problems(report: &Report) -> Vec<String> {
         if let Some(others) = case.others_cpus.filter(|others| *others >= DISTURBING_CPUS) {
             let name = &case.name;
             problems.push(format!(
-                "{name}: other programs kept {others:.1} CPUs busy meanwhile, do not trust its rows"
+                "{name}: other programs kept {others:.1} CPUs busy meanwhile: do not trust its rows"
             ));
         }
         for contestant in &case.contestants {
@@ -181,7 +180,7 @@ fn section(text: &mut String, title: &str, rows: &[Row]) {
     columns(text, &lines);
 }
 
-/// Lines of cells, all of the same number, below each other.
+/// Writes lines of cells as aligned columns. Every line has the same number of cells.
 fn columns(text: &mut String, lines: &[Vec<String>]) {
     let width = |column: usize| lines.iter().map(|line| line[column].len()).max();
     for line in lines {
@@ -201,7 +200,7 @@ fn push_line(text: &mut String, line: &str) {
 
 const COLUMNS: usize = 12;
 
-/// The system itself takes a few hundredths.
+/// More than this many busy CPUs disturb a case. The system itself takes a few hundredths.
 const DISTURBING_CPUS: f64 = 0.2;
 
 const EXPLANATION: &str = "
@@ -214,7 +213,8 @@ clients asked at the 99th percentile, which is a part of all their latencies. li
 kernel slice; in-place, blocking: jobs by block_in_place and spawn_blocking. rayon-on-blitz: Rayon's
 iterators on the drop-in core. forks, blocks, inits: how often a loop was cut for another worker, how
 many blocks it took its items in, how many states map_init made.
-alone: the rival cannot do this at all. told: no cost, or a floor, the least that
+tokio-metrics, -console, -dial9 against tokio: what a tool that looks inside costs Tokio.
+alone: the rival cannot do this at all. told: no cost, or both are rivals, or a floor, the least that
 anybody has to do: bare, a server without a runtime; floor, a fork that nobody can
 take; halves, two threads with half of the work each.";
 
@@ -293,7 +293,7 @@ pub mod tests {
     }
 
     #[test]
-    fn what_did_not_run_is_said() {
+    fn cases_that_did_not_run_are_listed() {
         let text = render(&report());
         assert!(text.contains("group/lost: rayon x2 hangs"));
         assert!(text.contains("group/lost: other programs kept 1.2 CPUs busy"));

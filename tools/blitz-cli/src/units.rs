@@ -35,12 +35,12 @@ pub fn percent(share: f64) -> String {
     format!("{:.0}%", share * 100.0)
 }
 
-/// A text from elsewhere without what a terminal would obey.
+/// Text from another process, without control characters.
 pub fn plain(text: &str) -> String {
     text.chars().map(|letter| if letter.is_control() { '?' } else { letter }).collect()
 }
 
-/// The median of a cost; a dash for what has none.
+/// The median of a cost; a dash if there is none.
 pub fn median_cost(unit: Unit, spread: Option<Spread>) -> String {
     match (spread, unit) {
         (None, _) => "-".to_owned(),
@@ -56,7 +56,7 @@ pub fn ratio(ratio: f64) -> String {
     format!("{ratio:.digits$}x")
 }
 
-/// A ratio with its spread, for example `0.35x (0.31..0.40)`; a dash for what has none.
+/// A ratio with its spread, for example `0.35x (0.31..0.40)`; a dash if there is none.
 pub fn ratio_with_spread(spread: Option<Spread>) -> String {
     spread.map_or_else(
         || "-".to_owned(),
@@ -86,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn terminals_are_not_told_what_to_do() {
+    fn control_characters_never_reach_the_terminal() {
         assert_eq!(plain("a\u{1b}[31mb\nc\u{9b}ü"), "a?[31mb?c?ü");
     }
 

@@ -13,10 +13,10 @@ use std::{
 
 use serde_json::Value;
 
-/// After which time something that has to happen counts as failed.
+/// An expected event that takes longer counts as failed.
 const LIMIT: Duration = Duration::from_secs(120);
 
-/// A folder of its own, in which the sockets of a test are.
+/// The folder with the sockets of one test.
 struct Folder(PathBuf);
 
 impl Folder {
@@ -40,14 +40,14 @@ impl Folder {
         self.blitz().args(words).output().unwrap()
     }
 
-    /// What the program prints if all goes well.
+    /// Returns what the program prints. It must succeed.
     fn printed(&self, words: &[&str]) -> String {
         let Output { status, stdout, stderr } = self.run(words);
         assert!(status.success(), "{words:?}: {}", String::from_utf8_lossy(&stderr));
         String::from_utf8(stdout).unwrap()
     }
 
-    /// What it complains about, if it fails as it should.
+    /// Returns the error that the program prints. It must fail.
     fn complaint(&self, words: &[&str]) -> String {
         let output = self.run(words);
         assert_eq!(output.status.code(), Some(2), "{words:?} did not fail");
@@ -66,19 +66,23 @@ struct Demo {
     child: Child,
     page: String,
     server: String,
-    // Closed, it would fail what it prints next.
+    // Kept open: otherwise the program's next print would fail.
     _output: BufReader<ChildStdout>,
 }
 
 impl Demo {
     fn start(folder: &Folder) -> Self {
-        // It ends by itself, even if this test is killed.
+        // The demo ends by itself, even if this test is killed.
         Self::start_for(folder, "600")
     }
 
     fn start_for(folder: &Folder, seconds: &str) -> Self {
+        Self::start_with(folder, &["--seconds", seconds])
+    }
+
+    fn start_with(folder: &Folder, more: &[&str]) -> Self {
         let mut command = folder.blitz();
-        command.args(["demo", "--port", "0", "--workers", "3", "--seconds", seconds]);
+        command.args(["demo", "--port", "0", "--workers", "3"]).args(more);
         let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
         let mut output = BufReader::new(child.stdout.take().unwrap());
         let mut line = || {
@@ -197,8 +201,85 @@ fn a_trace_is_written_in_both_formats() {
     assert!(lost.contains("cannot write /nowhere/x"), "{lost}");
 }
 
+/// Whether this program is there.
+fn is_installed(program: &str) -> bool {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    std::env::split_paths(&path).any(|folder| folder.join(program).is_file())
+}
+
 #[test]
-fn stacks_say_what_they_need() {
+fn stacks_of_workers_are_printed_with_the_function_that_blocks() {
+    if !is_installed("gdb") && !is_installed("eu-stack") {
+        println!("skipped: neither gdb nor eu-stack is installed");
+        return;
+    }
+    let folder = Folder::new();
+    let demo = Demo::start(&folder);
+    assert_eq!(demo.post("/stall?seconds=600"), "HTTP/1.1 303");
+    let is_stuck = || {
+        let found = snapshot(&folder, &demo.pid());
+        found["stalls"]["stalls"].as_array().is_some_and(|stalls| !stalls.is_empty())
+    };
+    wait_until("the worker is stuck", is_stuck);
+    let found = snapshot(&folder, &demo.pid());
+    let (worker, thread) = {
+        let stall = &found["stalls"]["stalls"][0];
+        (stall["worker"].clone(), stall["tid"].clone())
+    };
+    let output = folder.run(&["stacks", &demo.pid()]);
+    let text = String::from_utf8(output.stdout).unwrap();
+    let complaint = String::from_utf8(output.stderr).unwrap();
+    if !output.status.success() && complaint.contains("ptrace") {
+        println!("skipped: this process may not trace another: {complaint}");
+        return;
+    }
+    assert!(output.status.success(), "{complaint}");
+    let title = format!("worker {worker} of pool api, thread {thread} ");
+    let own = text.split("\n\n").find(|stack| stack.starts_with(&title));
+    let own = own.unwrap_or_else(|| panic!("{title}: {text}"));
+    assert!(own.lines().count() > 5 && own.contains("#0 "), "{own}");
+    assert!(own.contains("trouble"), "the module that blocks: {own}");
+    assert!(text.contains("worker 0 of pool batch"), "{text}");
+    assert!(!text.contains("thread 0"), "{text}");
+    // It goes on afterwards.
+    assert_eq!(demo.post("/free"), "HTTP/1.1 303");
+}
+
+#[test]
+fn an_explanation_names_the_deadlock_and_a_probe_its_functions() {
+    let folder = Folder::new();
+    let demo = Demo::start(&folder);
+    assert_eq!(demo.post("/deadlock"), "HTTP/1.1 303");
+    wait_until("the deadlock is explained", || {
+        folder.printed(&["explain", &demo.pid()]).contains("deadlock: ")
+    });
+    let text = folder.printed(&["explain", &demo.pid(), "--probe"]);
+    assert!(text.contains(" waits in\n    "), "{text}");
+    assert!(text.contains("trouble"), "the functions of the deadlock: {text}");
+    let last = text.lines().last().unwrap();
+    assert!(last.starts_with("probed: ") && last.ends_with("tasks were polled in time"), "{text}");
+    let json = folder.printed(&["explain", "--json", "--pool", "batch"]);
+    let json: Value = serde_json::from_str(&json).unwrap();
+    assert_eq!((&json["pool"], &json["v"]), (&"batch".into(), &1.into()));
+    // By its page: there it needs a token.
+    assert!(folder.printed(&["explain", &demo.page]).contains("deadlock: "));
+    let refused = folder.complaint(&["explain", &demo.page, "--probe"]);
+    assert!(refused.contains("needs a server with a token"), "{refused}");
+}
+
+#[test]
+fn a_demo_with_a_token_may_be_probed_by_its_page() {
+    let folder = Folder::new();
+    let demo = Demo::start_with(&folder, &["--seconds", "600", "--token"]);
+    assert!(demo.page.contains("/#token="), "{}", demo.page);
+    let text = folder.printed(&["explain", &demo.page, "--probe"]);
+    assert!(text.contains("tasks were polled in time"), "{text}");
+    let bare = demo.page.split('#').next().unwrap();
+    assert!(folder.complaint(&["explain", bare]).contains("the token is missing or wrong"));
+}
+
+#[test]
+fn stacks_name_the_missing_debugger() {
     let folder = Folder::new();
     let mut command = folder.blitz();
     command.args(["stacks", "1"]).env("PATH", "");

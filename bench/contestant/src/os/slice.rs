@@ -20,7 +20,7 @@ pub fn shorten_slice(slice: Duration) -> io::Result<()> {
 
 /// Makes the kernel run the calling thread before every thread of the ordinary policy.
 ///
-/// Threads that it starts are ordinary ones: a runtime whose workers never wait for a processor
+/// Threads that it starts do not inherit this: a runtime whose workers never wait for a processor
 /// would starve all others.
 ///
 /// # Errors
@@ -56,14 +56,14 @@ fn set(attributes: libc::sched_attr) -> io::Result<()> {
     let calling_thread: libc::pid_t = 0;
     let flags: libc::c_uint = 0;
     let attributes: *const libc::sched_attr = &attributes;
-    // SAFETY: the call reads `SIZE` bytes behind the pointer, which is to a live `sched_attr`, and
-    // keeps nothing of it.
+    // SAFETY: the call reads `SIZE` bytes from the pointer to a live `sched_attr`, and does not
+    // keep the pointer.
     let failed =
         unsafe { libc::syscall(libc::SYS_sched_setattr, calling_thread, attributes, flags) };
     if failed == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
-/// Sets the timer slack of the calling thread to the least, instead of 50 us.
+/// Sets the timer slack of the calling thread to the minimum, instead of 50 us.
 ///
 /// # Errors
 ///
@@ -77,11 +77,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_kernel_takes_what_it_is_asked_for() {
+    fn the_kernel_accepts_the_requests() {
         shorten_slice(Duration::from_micros(300)).unwrap();
         sharpen_timers().unwrap();
         assert_eq!(rustix::thread::current_timer_slack().unwrap(), 1);
-        // On a thread that ends: this one stays as it is.
+        // Run it on a thread that ends, so that this thread keeps its settings.
         let tried = std::thread::spawn(|| {
             let tried = go_before_all();
             let heir = std::thread::spawn(|| shorten_slice(Duration::from_micros(300)));

@@ -42,17 +42,17 @@ pub fn apart(command: &mut Command) -> io::Result<&mut Command> {
     Ok(command.process_group(0))
 }
 
-/// Kills a process that was started [`apart`] with all that it has started, and waits for their
-/// end: only then their CPU time counts as that of this process's children. Returns how many there
-/// were besides `child`, where the system tells.
+/// Kills a process that was started [`apart`], together with all processes that it has started, and
+/// waits for their end: only then their CPU time counts for the children of this process. Returns
+/// how many there were besides `child`, if the system can tell.
 ///
 /// # Errors
 ///
 /// Returns the system's error, for example if none of them is left.
 pub fn end(child: &mut Child) -> io::Result<usize> {
     let group = Pid::from_child(child);
-    // Before the wait: as long as there is the process, or another of its group, no other process
-    // has its number.
+    // Before the wait, because the number cannot be reused as long as the process or another one of
+    // its group exists.
     kill_process_group(group, Signal::KILL)?;
     child.wait()?;
     let mut others = 0;
@@ -92,7 +92,7 @@ pub fn die_with_parent() -> io::Result<()> {
     Ok(())
 }
 
-/// The processors this process may run on, where the system tells.
+/// The processors this process may run on, if the system can tell.
 #[must_use]
 pub fn affinity() -> Option<Vec<usize>> {
     #[cfg(target_os = "linux")]
@@ -114,7 +114,7 @@ mod tests {
     };
 
     #[test]
-    fn what_a_contestant_has_started_ends_with_it_and_is_waited_for() {
+    fn processes_of_a_contestant_end_with_it_and_are_waited_for() {
         let mut shell = Command::new("sh");
         shell.args(["-c", "(echo begun; read x; read x) & read x"]);
         shell.stdin(Stdio::piped()).stdout(Stdio::piped());

@@ -1,5 +1,5 @@
 //! Every workload at a tiny size, on every rival that takes part, with its results verified by the
-//! turn itself. No timing is looked at.
+//! turn itself. No test depends on a timing.
 
 use super::*;
 use crate::{
@@ -30,7 +30,7 @@ fn echoes_small_and_large() {
 
 /// More than the buffers of both sockets hold: the server has to wait until it may send.
 #[test]
-fn the_floor_sends_what_the_system_did_not_take_at_once() {
+fn the_floor_sends_the_rest_later() {
     let workload = IoWorkload::Serving { talk: Talk::Echo(20_000_000), connections: 1 };
     each_has(&[RivalKind::Bare], &[Metric::Wall], workload);
 }
@@ -79,7 +79,7 @@ fn sleeps_beside_tasks_that_compute_or_block() {
 }
 
 #[test]
-fn who_has_no_sockets_is_refused() {
+fn a_rival_without_sockets_is_refused() {
     let refused = Workload::Io(IoWorkload::Timeouts { count: 1 });
     for rival in [RivalKind::Rayon, RivalKind::Bare] {
         let error = refused.open(rival, 1, Pace::Smoke).err().expect("refused");

@@ -1,5 +1,5 @@
 //! Every workload at a tiny size, on every rival that takes part, with its results verified by the
-//! turn itself. No timing is looked at.
+//! turn itself. No test depends on a timing.
 
 use std::time::Duration;
 
@@ -22,7 +22,7 @@ fn each_has(rivals: &[RivalKind], metrics: &[Metric], workload: MixedWorkload) {
     test::each_has(rivals, metrics, Workload::Mixed(workload));
 }
 
-/// Those that can do any job.
+/// The rivals that can run any job.
 const EVERYONE: [RivalKind; 7] = [
     RivalKind::Blitz,
     RivalKind::Signal,
@@ -82,7 +82,7 @@ fn tasks_that_wait_for_jobs() {
 }
 
 #[test]
-fn who_cannot_take_part_says_so() {
+fn unsuitable_rivals_are_refused() {
     let workload = MixedWorkload::Beside { talk: Talk::Echo(64), job: JobKind::Sum, in_flight: 1 };
     let open = |rival| Workload::Mixed(workload).open(rival, 1, Pace::Smoke);
     assert!(open(RivalKind::Rayon).err().expect("refused").contains("rayon"));

@@ -7,8 +7,8 @@ use std::sync::{
 
 use tokio::sync::oneshot;
 
-/// A counter that is used again and again. It is leaked once per contest, so that a task holds
-/// nothing that has to be counted itself.
+/// A counter that is used again and again. It is leaked once per contest, so that tasks need no
+/// reference count for it.
 #[derive(Debug)]
 pub(in crate::workload) struct Arrivals {
     expected: u64,
@@ -31,7 +31,7 @@ impl Arrivals {
         self.expected
     }
 
-    /// Begins anew. The receiver hears when all expected tasks have arrived.
+    /// Starts again. The receiver is notified when all expected tasks have arrived.
     pub(in crate::workload) fn expect(&self) -> oneshot::Receiver<()> {
         let (sender, receiver) = oneshot::channel();
         self.arrived.store(0, Ordering::Relaxed);
@@ -56,7 +56,7 @@ impl Arrivals {
     fn tell(&self) {
         let complete = self.complete.lock().unwrap_or_else(PoisonError::into_inner).take();
         if let Some(complete) = complete {
-            // The asker may have gone.
+            // The receiver may be gone.
             let _ = complete.send(());
         }
     }
@@ -67,7 +67,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_last_one_tells_and_a_surplus_shows() {
+    fn the_last_arrival_notifies_and_a_surplus_is_counted() {
         let arrivals = Arrivals::leaked(2);
         for _ in 0..2 {
             let mut complete = arrivals.expect();

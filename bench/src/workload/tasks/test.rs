@@ -1,5 +1,5 @@
 //! Every workload at a tiny size, on every rival that takes part, with its results verified by the
-//! turn itself. No timing is looked at.
+//! turn itself. No test depends on a timing.
 
 use super::*;
 use crate::workload::{Metric, Sample, Workload, test};
@@ -71,7 +71,7 @@ fn tasks_that_wait_are_all_woken() {
     everyone_has(Metric::IdleCpu, TaskWorkload::ParkedIdle { tasks: 50 });
     for rival in RUNTIMES {
         let workload = TaskWorkload::ParkedMemory { tasks: 3_000 };
-        // How much it is depends on what other tests have freed.
+        // The value depends on memory that other tests have freed.
         assert!(take_turns(workload, rival, 2).contains_key(&Metric::Memory), "{rival:?}");
     }
 }
@@ -83,7 +83,7 @@ fn wakes_by_foreign_threads_are_followed_by_polls() {
             let sample =
                 take_turns(TaskWorkload::WakeStorm { tasks: 50, rounds: 20 }, rival, workers);
             assert!(sample[&Metric::Polls] > 0.0, "{rival:?}");
-            // Wakes by two threads of the same task may be one poll.
+            // If two threads wake the same task, one poll may follow.
             let sample = take_turns(TaskWorkload::RandomWakes { tasks: 300 }, rival, workers);
             assert!(sample[&Metric::Polls] > 0.4, "{rival:?}");
         }
@@ -101,7 +101,7 @@ fn tokens_go_round_and_fans_are_complete() {
 }
 
 #[test]
-fn who_cannot_take_part_says_so() {
+fn unsuitable_rivals_are_refused() {
     let refused = |workload: TaskWorkload, rival| {
         workload.open(rival, 2, Pace::Smoke).err().expect("refused")
     };

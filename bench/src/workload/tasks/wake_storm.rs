@@ -1,6 +1,6 @@
 //! Foreign threads that wake the same tasks again and again, in bursts: most wakes come while the
 //! task is still queued because of an earlier one. After a burst all threads wait until every task
-//! has run, for otherwise the runtime that lets the tasks wait longest would do best.
+//! has run. Otherwise the runtime that lets the tasks wait longest would win.
 
 use std::{
     array,
@@ -38,12 +38,12 @@ pub(super) fn open<R: Runtime>(
     Ok(Box::new(Repeated::new(storm, pace).longer(3)))
 }
 
-/// A task, and what shows that it was polled after the last wake of every thread.
+/// A task, with data that shows whether it was polled after the last wake of every thread.
 #[derive(Default)]
 struct Woken {
     /// The turn in which each thread has woken it for the last time; written before that wake.
     last: [AtomicU32; THREADS],
-    /// The turn that it has arrived in. Only polls touch it.
+    /// The turn in which it was counted. Only polls use it.
     arrived: AtomicU32,
 }
 
@@ -64,7 +64,7 @@ impl Member for Woken {
 
 struct Storm<R> {
     crowd: &'static Crowd<Woken>,
-    /// Each thread's own.
+    /// One list for each thread.
     wakers: [Vec<Waker>; THREADS],
     /// How often a thread wakes each task in a burst.
     rounds: usize,
@@ -89,7 +89,7 @@ impl<R: Runtime> Repeat for Storm<R> {
                 start.wait();
                 burst(crowd, &wakers[thread], thread, rounds, turn);
                 if let Some(settled) = settled {
-                    // The sender lives until it has sent.
+                    // The sender exists until it has sent, so this cannot fail.
                     let _ = settled.blocking_recv();
                     let stray = crowd.common.arrived().abs_diff(crowd.len() as u64);
                     strays.fetch_add(stray, Ordering::Relaxed);
@@ -100,7 +100,11 @@ impl<R: Runtime> Repeat for Storm<R> {
 
         match strays.into_inner() {
             0 => {}
-            strays => return Err(format!("{strays} tasks were not polled after all, or twice")),
+            strays => {
+                return Err(format!(
+                    "{strays} tasks were not polled after the last wake, or twice"
+                ));
+            }
         }
         let wakes = repetitions as u64 * self.operations();
         self.polls_per_wake = f64::from(self.crowd.polls().wrapping_sub(before)) / wakes as f64;

@@ -1,4 +1,4 @@
-//! One request, one answer, and the connection is over.
+//! HTTP with one request and one response per connection.
 
 use std::io::{self, ErrorKind, Read};
 
@@ -25,12 +25,12 @@ fn encoded(value: &str) -> String {
     value.bytes().map(letter).collect()
 }
 
-pub fn request(target: &str, host: &str, token: Option<&str>) -> String {
+pub fn request(method: &str, target: &str, host: &str, token: Option<&str>) -> String {
     let token = match token {
         Some(token) => format!("Authorization: Bearer {token}\r\n"),
         None => String::new(),
     };
-    format!("GET {target} HTTP/1.1\r\nHost: {host}\r\n{token}Connection: close\r\n\r\n")
+    format!("{method} {target} HTTP/1.1\r\nHost: {host}\r\n{token}Connection: close\r\n\r\n")
 }
 
 /// Reads the answer to its end, and returns its status and body.
@@ -69,8 +69,8 @@ mod tests {
 
     #[test]
     fn the_token_is_shown_where_there_is_one() {
-        assert!(!request("/", "localhost", None).contains("Authorization"));
-        let text = request("/x", "[::1]:80", Some("word"));
+        assert!(!request("GET", "/", "localhost", None).contains("Authorization"));
+        let text = request("GET", "/x", "[::1]:80", Some("word"));
         assert!(text.starts_with("GET /x HTTP/1.1\r\nHost: [::1]:80\r\n"), "{text}");
         assert!(text.contains("\r\nAuthorization: Bearer word\r\n"), "{text}");
         assert!(text.ends_with("\r\n\r\n"));

@@ -17,8 +17,8 @@ use serde_json::Value;
 
 use crate::Failure;
 
-/// How long a process may take to connect, and for each piece of its answer. It makes one reading
-/// at a time, and keeps clients waiting for 5 s at most.
+/// The timeout for connecting, and for each piece of the answer. The server takes one reading at a
+/// time and lets clients wait for at most 5 s.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// A connection to a process.
@@ -38,11 +38,15 @@ pub enum Peer {
 impl Peer {
     /// Asks for `path` with this query, and returns the body of the answer.
     pub fn get(&self, path: &str, query: &[(&str, &str)]) -> Result<Vec<u8>, Failure> {
+        self.ask("GET", path, query)
+    }
+
+    fn ask(&self, method: &str, path: &str, query: &[(&str, &str)]) -> Result<Vec<u8>, Failure> {
         let (host, token) = match self {
             Self::Tool(_) => ("localhost", None),
             Self::Page { address, token } => (address.as_str(), token.as_deref()),
         };
-        let request = http::request(&http::target(path, query), host, token);
+        let request = http::request(method, &http::target(path, query), host, token);
         let mut stream = self.connect()?;
         let answer = stream.write_all(request.as_bytes()).and_then(|()| http::answer(stream));
         let (status, body) = answer.map_err(|error| Failure::new(self.name(), error))?;
@@ -56,13 +60,24 @@ impl Peer {
 
     /// As [`get`](Self::get), for an answer in JSON.
     pub fn json(&self, path: &str, query: &[(&str, &str)]) -> Result<Value, Failure> {
-        let body = self.get(path, query)?;
-        serde_json::from_slice(&body).map_err(|error| {
-            Failure::new(self.name(), format!("its answer is no JSON, so it is no Blitz: {error}"))
+        self.parsed(&self.get(path, query)?)
+    }
+
+    /// As [`json`](Self::json), for a request that changes the process.
+    pub fn post(&self, path: &str, query: &[(&str, &str)]) -> Result<Value, Failure> {
+        self.parsed(&self.ask("POST", path, query)?)
+    }
+
+    fn parsed(&self, body: &[u8]) -> Result<Value, Failure> {
+        serde_json::from_slice(body).map_err(|error| {
+            Failure::new(
+                self.name(),
+                format!("its answer is not JSON, so it is not a Blitz process: {error}"),
+            )
         })
     }
 
-    /// What users call it.
+    /// The name to show to users.
     pub fn name(&self) -> String {
         match self {
             Self::Tool(path) => {

@@ -1,5 +1,5 @@
-//! `blitz bench --build`: what a program with 40 parallel loops costs to build, with Blitz's
-//! iterators and with Rayon's.
+//! `blitz bench --build`: measures the build of a program with 40 parallel loops, once with Blitz's
+//! iterators and once with Rayon's.
 
 mod source;
 
@@ -24,7 +24,7 @@ enum Iterators {
 /// What a build costs.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Cost {
-    /// The program alone; what it depends on is built before.
+    /// The time for the program alone; its dependencies are built before.
     seconds: f64,
     llvm_lines: f64,
     stripped_bytes: f64,
@@ -39,12 +39,12 @@ pub fn run() -> Result<(), Failure> {
     }
     let mut answers = Vec::new();
     for (iterators, folder) in &programs {
-        eprintln!("building what the program with {} depends on", iterators.name());
+        eprintln!("building the dependencies of the program with {}", iterators.name());
         build(folder)?;
         answers.push(answer(folder)?);
     }
     if answers[0] != answers[1] {
-        return Err(Failure::new("the programs compute different things", answers.join(", ")));
+        return Err(Failure::new("the programs have different results", answers.join(", ")));
     }
     let mut times = [Vec::new(), Vec::new()];
     for round in 0..ROUNDS {
@@ -90,7 +90,7 @@ impl Iterators {
     }
 }
 
-/// Writes the package below `folder`, which is returned.
+/// Writes the package into `folder`, and returns that folder.
 fn lay_out(iterators: Iterators, folder: &Path) -> Result<PathBuf, Failure> {
     let checkout = Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join("..");
     let checkout = checkout.canonicalize().unwrap_or(checkout);
@@ -99,7 +99,7 @@ fn lay_out(iterators: Iterators, folder: &Path) -> Result<PathBuf, Failure> {
         "[package]\nname = \"chains\"\nversion = \"0.0.0\"\nedition = \"2024\"\n\n\
          [dependencies]\n{dependency}\n\n[profile.release]\nstrip = \"symbols\"\n\n[workspace]\n"
     );
-    // It has all that either needs, so that cargo needs no network.
+    // This lock file covers the dependencies of both, so cargo needs no network.
     let lock = checkout.join("bench").join("rayon-programs").join("Cargo.lock");
     fs::create_dir_all(folder.join("src"))
         .and_then(|()| fs::write(folder.join("Cargo.toml"), manifest))
@@ -141,7 +141,7 @@ fn executable(folder: &Path) -> PathBuf {
     folder.join("build").join("release").join(name)
 }
 
-/// What the program prints.
+/// Returns what the program prints.
 fn answer(folder: &Path) -> Result<String, Failure> {
     let output = Command::new(executable(folder)).output();
     let output = output.map_err(|error| Failure::new("the program cannot be run", error))?;
@@ -153,17 +153,17 @@ fn answer(folder: &Path) -> Result<String, Failure> {
 
 fn size(folder: &Path) -> Result<f64, Failure> {
     let metadata = fs::metadata(executable(folder));
-    let metadata = metadata.map_err(|error| Failure::new("there is no program", error))?;
+    let metadata = metadata.map_err(|error| Failure::new("cargo has left no program", error))?;
     Ok(metadata.len() as f64)
 }
 
-/// How many lines LLVM is given, before it optimises anything.
+/// Returns how many lines of code the compiler hands to LLVM, before any optimisation.
 fn llvm_lines(folder: &Path) -> Result<f64, Failure> {
     let flags = ["--emit=llvm-ir", "-Ccodegen-units=1", "-Cno-prepopulate-passes"];
-    // Not where the program is that was measured.
+    // Keep the measured program: build elsewhere.
     let emit = ["rustc", "--release", "--target-dir", "ir", "--bin", "chains", "--"];
     cargo(folder, &[&emit[..], &flags].concat())?;
-    let failed = |error| Failure::new("cannot read what was given to LLVM", error);
+    let failed = |error| Failure::new("cannot read the code for LLVM", error);
     let entries = fs::read_dir(folder.join("ir").join("release").join("deps")).map_err(failed)?;
     let mut lines = 0;
     for entry in entries {
@@ -194,7 +194,7 @@ fn table(blitz: Cost, rayon: Cost) -> String {
     text
 }
 
-/// Builds of each, of which the median counts.
+/// The number of builds of each program. The median counts.
 const ROUNDS: usize = 3;
 
 #[cfg(test)]

@@ -4,12 +4,12 @@
 //! writes the table of `docs/crates.md` from the same entries. `blitz doctor --crates` looks
 //! entries up.
 
-/// What is known of one crate.
+/// The known facts about one crate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Entry {
-    /// On crates.io.
+    /// Its name on crates.io.
     pub name: &'static str,
-    /// The package of `ecosystem/` that has a program for it; empty if its source was read only.
+    /// The package of `ecosystem/` that has a program for it. Empty if only its source was read.
     pub package: &'static str,
     /// What works without a guest; empty if nothing does. The test `as_is` shows it.
     pub as_is: &'static str,
@@ -55,7 +55,7 @@ pub const ENTRIES: &[Entry] = &[
         "axum",
         "routers, extractors, `ConnectInfo`, SSE and WebSockets on `blitz_hyper::serve`: see docs/http.md",
         "",
-        "`axum::serve`, `Sse::keep_alive`, `WebSocketUpgrade`",
+        "`axum::serve`, with handlers on the guest's thread; `Sse::keep_alive`, `WebSocketUpgrade`",
     ),
     entry(
         "light",
@@ -65,7 +65,7 @@ pub const ENTRIES: &[Entry] = &[
         "retries without a sleeper of one's own",
     ),
     entry("light", "bb8", "", "", "pools: they spawn and sleep"),
-    entry("", "datafusion", "", "", "all: spawns and reads files with Tokio"),
+    entry("heavy", "datafusion", "", "", "queries: they spawn tasks"),
     entry("light", "deadpool", "pools without timeouts", "", "pools with timeouts"),
     entry("light", "flume", "channels", "", ""),
     entry("light", "futures-util", "`join_all`, `select`, `FuturesUnordered`", "", ""),
@@ -77,6 +77,7 @@ pub const ENTRIES: &[Entry] = &[
         "`RuntimeProvider`: ecosystem/net/tests/hickory_resolver.rs has one",
         "look-ups with the provider for Tokio",
     ),
+    entry("", "hyper", "", "`Executor`, `Timer`, `Read` and `Write`: the crate `blitz-hyper`", ""),
     entry(
         "net",
         "hyper-util",
@@ -111,6 +112,7 @@ pub const ENTRIES: &[Entry] = &[
         "",
         "batches exported by a task: `runtime::Tokio`",
     ),
+    entry("heavy", "polars", "queries: they run on threads of Rayon's", "", ""),
     entry(
         "net",
         "quinn",
@@ -118,7 +120,13 @@ pub const ENTRIES: &[Entry] = &[
         "`Runtime`: the crate `blitz-quinn`",
         "endpoints with `runtime-tokio`",
     ),
-    entry("", "rdkafka", "", "an `AsyncRuntime` of one's own", "the default"),
+    entry(
+        "heavy",
+        "rdkafka",
+        "",
+        "`AsyncRuntime`: ecosystem/heavy/tests/rdkafka.rs has one",
+        "producers and consumers with its `TokioRuntime`",
+    ),
     entry("net", "redis", "", "", "`tokio-comp`"),
     entry("net", "reqwest", "", "", "clients"),
     entry("data", "sqlx", "one `SqliteConnection`", "", "pools with `runtime-tokio`"),

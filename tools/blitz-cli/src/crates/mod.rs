@@ -7,7 +7,7 @@ use std::{fmt::Write, fs, path::Path};
 use crate::{Failure, print};
 use catalogue::{ENTRIES, Entry};
 
-/// Reads a lock file, or that of a folder, and prints what is known of its crates.
+/// Reads a lock file, or the one in a folder, and prints what is known about its crates.
 pub fn run(path: &Path) -> Result<(), Failure> {
     let path = if path.is_dir() { path.join("Cargo.lock") } else { path.to_owned() };
     let attempt = || format!("cannot read {}", path.display());
@@ -46,7 +46,7 @@ fn render(packages: &[Package<'_>]) -> String {
     let (mut guest, mut fine, mut unknown) = (String::new(), String::new(), Vec::new());
     for package in packages {
         match known(package) {
-            Some(entry) if entry.guest.is_empty() => line(&mut fine, package, entry.as_is),
+            Some(entry) if entry.guest.is_empty() => describe(&mut fine, package, entry),
             Some(entry) => describe(&mut guest, package, entry),
             None if package.uses_tokio && !is_own(package.name) => unknown.push(package.name),
             None => {}
@@ -54,13 +54,13 @@ fn render(packages: &[Package<'_>]) -> String {
     }
     let mut text = String::new();
     if !guest.is_empty() {
-        text += "need a Tokio guest, or another way, for some of what they do\n";
+        text += "need a Tokio guest, or a replacement, for some of their functions\n";
         text += &guest;
         text += "  a guest: feature `tokio-guest` of blitz-rt, then #[blitz::main(tokio)] or \
                  Builder::tokio_guest\n";
     }
     if !fine.is_empty() {
-        text += "run as they are\n";
+        text += "run without a guest\n";
         text += &fine;
     }
     if !unknown.is_empty() {
@@ -79,20 +79,15 @@ fn is_own(name: &str) -> bool {
     matches!(name, "tokio" | "tokio-macros") || name.starts_with("blitz-")
 }
 
-fn line(text: &mut String, package: &Package<'_>, what: &str) {
-    let name = format!("{} {}", package.name, package.version);
-    let _ = writeln!(text, "  {name:38} {what}");
-}
-
-/// What needs the guest, and what does not.
+/// Says which functions of a crate need the guest, and which do not.
 fn describe(text: &mut String, package: &Package<'_>, entry: &Entry) {
-    line(text, package, &format!("guest: {}", entry.guest));
-    for (way, what) in [("as it is", entry.as_is), ("without a guest, by", entry.by_trait)] {
-        if !what.is_empty() {
-            let _ = writeln!(text, "  {:38} {way}: {what}", "");
-        }
+    let mut name = format!("{} {}", package.name, package.version);
+    let ways = [("guest", entry.guest), ("as it is", entry.as_is), ("by a hook", entry.by_trait)];
+    for (way, what) in ways.into_iter().filter(|(_, what)| !what.is_empty()) {
+        let _ = writeln!(text, "  {name:38} {way}: {what}");
+        name.clear();
     }
-    if entry.package.is_empty() {
+    if entry.package.is_empty() && !entry.guest.is_empty() {
         let _ = writeln!(text, "  {:38} (its source was read; it was not run)", "");
     }
 }
@@ -115,6 +110,10 @@ dependencies = [
 [[package]]
 name = "moka"
 version = "0.12.0"
+
+[[package]]
+name = "aws-smithy-async"
+version = "1.2.6"
 
 [[package]]
 name = "strange"
@@ -142,16 +141,18 @@ dependencies = [
     fn a_lock_file_is_read() {
         let packages = packages(LOCK);
         let using: Vec<&str> = packages.iter().filter(|p| p.uses_tokio).map(|p| p.name).collect();
-        assert_eq!(packages.len(), 5);
+        assert_eq!(packages.len(), 6);
         assert_eq!(using, ["reqwest", "strange", "blitz-rt"]);
     }
 
     #[test]
-    fn each_crate_is_told_what_it_needs() {
+    fn each_crate_is_listed_with_its_needs() {
         let text = render(&packages(LOCK));
         let at = |what: &str| text.find(what).unwrap_or_else(|| panic!("{what}: {text}"));
         assert!(at("reqwest 0.12.28") < at("tokio-guest"));
-        assert!(at("run as they are") < at("moka 0.12.0"));
+        assert!(at("run without a guest") < at("moka 0.12.0"));
+        let by_trait = text.lines().find(|line| line.contains("aws-smithy-async")).unwrap();
+        assert!(by_trait.contains("by a hook: `AsyncSleep`"), "{by_trait}");
         assert!(at("not in the catalogue") < at("  strange\n"));
         assert!(!text.contains("tokio-like"), "{text}");
         assert!(render(&[]).contains("no crate"));

@@ -14,29 +14,37 @@ use std::{
 
 use blitz::{
     Pool,
-    inspect::{Inspect, pages},
+    inspect::{Inspect, Token, pages},
 };
 
 use crate::{Failure, args::DemoArgs, print};
 use trouble::Trouble;
 
-/// Where the page is, unless the user says where or another program is there.
+/// The port of the page, unless the user names one or another program uses it.
 const USUAL_PORT: u16 = 6680;
-/// How many workers the demo has at least: a stall of one of them must not be all there is to see.
+/// The minimum number of workers: the others must stay visible when one stalls.
 const WORKERS_MIN: usize = 4;
-/// How many workers the pool beside it has.
+/// The number of workers of the second pool.
 const BATCH_WORKERS: usize = 2;
-/// How long pools get to end.
+/// How long to wait for the pools to shut down.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// Serves until the time is over, or until the process is ended.
+/// Serves until the time is over or the process is killed.
 pub fn run(args: &DemoArgs) -> Result<(), Failure> {
     let cannot = |error: &dyn std::fmt::Display| Failure::new("the demo cannot start", error);
     let page = format!("127.0.0.1:{}", args.port.unwrap_or_else(usual_port));
     let cores = thread::available_parallelism().map_or(1, usize::from);
     let workers = args.workers.unwrap_or_else(|| cores.max(WORKERS_MIN));
+    let token = match args.token {
+        true => Some(Token::random().map_err(|error| cannot(&error))?),
+        false => None,
+    };
     let pool = |workers: usize, name: &str| {
         let settings = Inspect::at(page.clone()).name(name);
+        let settings = match &token {
+            Some(token) => settings.token(token.clone()),
+            None => settings,
+        };
         Pool::builder().workers(workers).inspect(settings).build().map_err(|error| cannot(&error))
     };
     let (api, batch) = (pool(workers, "api")?, pool(BATCH_WORKERS, "batch")?);
@@ -59,7 +67,7 @@ pub fn run(args: &DemoArgs) -> Result<(), Failure> {
         },
     }
     trouble.end();
-    // What is left ends with the process.
+    // Tasks that are left end with the process.
     for pool in [api, batch] {
         let _ = pool.shutdown_within(PATIENCE);
     }

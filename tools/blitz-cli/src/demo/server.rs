@@ -18,7 +18,7 @@ use super::{
 const SILENCE_MAX: Duration = Duration::from_secs(10);
 /// How many rows a picture has at most.
 const ROWS_MAX: usize = 400;
-/// For how long a worker is stuck unless the client says.
+/// How long a worker is stuck by default.
 const SECONDS: f64 = 30.0;
 
 /// Serves at `listener` on the workers of `pool`.
@@ -37,7 +37,7 @@ pub fn start(
                 Ok((stream, _)) => {
                     drop(blitz::spawn(connection(stream, trouble.clone(), page.clone())));
                 }
-                // No descriptor is left, for example.
+                // For example, no descriptor is left.
                 Err(_) => time::sleep(Duration::from_millis(100)).await,
             }
         }
@@ -59,7 +59,10 @@ async fn connection(stream: TcpStream, trouble: Trouble, page: Arc<str>) -> io::
 
 fn answer(request: &Request, trouble: &Trouble, page: &str) -> Response {
     if !request.is_own() {
-        return Response::refusal("403 Forbidden", "a page of another site asks");
+        return Response::refusal(
+            "403 Forbidden",
+            "requests from pages of other sites are refused",
+        );
     }
     match (request.method.as_str(), request.path.as_str()) {
         ("GET", "/") => Response::page(page.to_owned()),

@@ -1,4 +1,4 @@
-//! Things that go wrong in services, on request and for a while.
+//! Faults of services, on request and for a limited time.
 
 use std::{
     io,
@@ -8,7 +8,7 @@ use std::{
 
 use blitz::{Handle, JoinHandle, sync::oneshot, task};
 
-/// For how long trouble lasts at most.
+/// The maximum duration of a fault.
 const SECONDS_MAX: f64 = 600.0;
 
 /// Breaks a pool, and repairs it.
@@ -16,11 +16,11 @@ const SECONDS_MAX: f64 = 600.0;
 pub struct Trouble {
     pool: Handle,
     gate: Arc<Gate>,
-    /// How many workers may be stuck at a time: one has to be left.
+    /// How many workers may be stuck at a time: one must stay free.
     limit: usize,
 }
 
-/// What stuck workers wait for.
+/// The gate that stuck workers wait for.
 #[derive(Default)]
 struct Gate {
     state: Mutex<State>,
@@ -29,7 +29,7 @@ struct Gate {
 
 #[derive(Default)]
 struct State {
-    /// How often all were freed.
+    /// How many times all workers were freed.
     round: u64,
     /// How many workers are stuck.
     stuck: usize,
@@ -40,7 +40,7 @@ impl Gate {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Blocks the thread until those of `round` are freed, or until `time` has passed.
+    /// Blocks the thread until the workers of `round` are freed or `time` has passed.
     fn block(&self, round: u64, time: Duration) {
         let state = self.lock();
         let closed = |state: &mut State| state.round == round;
@@ -48,7 +48,7 @@ impl Gate {
         waited.unwrap_or_else(PoisonError::into_inner).0.stuck -= 1;
     }
 
-    /// Computes until those of `round` are freed, or until `time` has passed.
+    /// Computes until the workers of `round` are freed or `time` has passed.
     fn compute(&self, round: u64, time: Duration) -> u64 {
         let begin = Instant::now();
         let mut sum = 1_u64;
@@ -77,7 +77,7 @@ async fn awaits(other: oneshot::Receiver<JoinHandle<()>>) {
     }
 }
 
-/// Waits for a call that does not come: no waker of it is left.
+/// Waits for ever: no waker is left that could wake it.
 async fn forgotten() {
     std::future::pending::<()>().await;
 }
@@ -87,20 +87,22 @@ impl Trouble {
         Self { pool: pool.clone(), gate: Arc::default(), limit }
     }
 
-    /// A task blocks its worker in a system call.
+    /// Spawns a task that blocks its worker in a system call.
     pub fn stall(&self, seconds: f64) -> io::Result<&'static str> {
         self.stick("report writer", |gate, round| report_writer(gate, round, limited(seconds)))?;
         Ok("a task blocks its worker")
     }
 
-    /// A task keeps its worker and computes.
+    /// Spawns a task that computes and does not yield its worker.
     pub fn spin(&self, seconds: f64) -> io::Result<&'static str> {
         self.stick("checksum", |gate, round| checksum(gate, round, limited(seconds)))?;
         Ok("a task computes without a pause")
     }
 
-    /// Two tasks await each other until the pool ends. No handle is kept: one that could abort them
-    /// would count as a waker.
+    /// Spawns two tasks that await each other until the pool ends.
+    ///
+    /// Each task holds the handle of the other. No other handle is kept: it could abort its task,
+    /// so it would count as a waker.
     pub fn deadlock(&self) -> io::Result<&'static str> {
         let ((to_a, at_a), (to_b, at_b)) = (oneshot::channel(), oneshot::channel());
         let spawn =
@@ -111,24 +113,24 @@ impl Trouble {
         Ok("two tasks await each other")
     }
 
-    /// A task waits, and nothing is left that could wake it.
+    /// Spawns a task that waits for ever: nothing is left that could wake it.
     pub fn forget(&self) -> io::Result<&'static str> {
         let task = task::Builder::new().name("forgotten").spawn_on(forgotten(), &self.pool)?;
-        // A handle would count as a waker, so the task stays until the pool ends.
+        // If the handle were kept, it would count as a waker. The task stays until the pool ends.
         drop(task);
         Ok("a task waits for ever")
     }
 
-    /// Frees whatever is stuck.
+    /// Frees all stuck workers. Tasks that await each other, or nothing, stay.
     pub fn end(&self) -> &'static str {
         let mut state = self.gate.lock();
         state.round += 1;
         drop(state);
         self.gate.opened.notify_all();
-        "freed what can be freed"
+        "freed all stuck workers"
     }
 
-    /// Spawns a task that keeps its worker. A task that starts late knows which round it is of.
+    /// Spawns a task that keeps its worker. The task remembers its round, in case it starts late.
     fn stick<F>(&self, name: &str, future: impl FnOnce(Arc<Gate>, u64) -> F) -> io::Result<()>
     where
         F: Future<Output: Send> + Send + 'static,

@@ -1,4 +1,4 @@
-//! The CPU quota of the control group this process is in, version 2 or 1.
+//! The CPU quota of this process's control group (cgroup), in version 2 or 1.
 
 use std::{
     fs,
@@ -8,19 +8,20 @@ use std::{
 /// How much CPU time a control group may use.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Quota {
-    /// In whole processors, for example 1.5.
+    /// In processors, for example 1.5.
     pub cpus: f64,
-    /// The file that says so.
+    /// The file that sets the quota.
     pub source: PathBuf,
 }
 
-/// The tightest quota on the way from this process's group to the root.
+/// Returns the tightest quota on the way from this process's group to the root.
 pub fn quota() -> Option<Quota> {
     let groups = fs::read_to_string("/proc/self/cgroup").ok()?;
     quota_below(Path::new("/sys/fs/cgroup"), &groups)
 }
 
-/// `groups` has lines `number:controllers:/path`; version 2 is the line `0::/path`.
+/// Returns the tightest quota of `groups`, which has lines `number:controllers:/path`. The line
+/// `0::/path` belongs to version 2.
 fn quota_below(mount: &Path, groups: &str) -> Option<Quota> {
     let quotas = groups.lines().filter_map(|line| {
         let mut fields = line.splitn(3, ':').skip(1);
@@ -30,7 +31,7 @@ fn quota_below(mount: &Path, groups: &str) -> Option<Quota> {
             return tightest(mount, group, version_2);
         }
         let is_cpu = controllers.split(',').any(|controller| controller == "cpu");
-        // The folder is called after all controllers that share it, with a link for each.
+        // The folder's name lists all controllers that share it, and each has a link to it.
         let folders = [controllers, "cpu"].map(|name| mount.join(name));
         let folder = folders.into_iter().find(|folder| is_cpu && folder.is_dir())?;
         tightest(&folder, group, version_1)
@@ -38,8 +39,10 @@ fn quota_below(mount: &Path, groups: &str) -> Option<Quota> {
     quotas.min_by(|one, other| one.cpus.total_cmp(&other.cpus))
 }
 
-/// Limits apply to everything below them, so all ancestors count. Inside a container the group's
-/// path may not exist below the mount; its visible ancestors still do.
+/// Returns the tightest quota of `group` and its ancestors.
+///
+/// A quota limits everything below it, so all ancestors count. Inside a container the group's path
+/// may not exist below the mount; its visible ancestors still do.
 fn tightest(root: &Path, group: &str, read: fn(&Path) -> Option<Quota>) -> Option<Quota> {
     let deepest = root.join(group);
     deepest
@@ -49,7 +52,7 @@ fn tightest(root: &Path, group: &str, read: fn(&Path) -> Option<Quota>) -> Optio
         .min_by(|one, other| one.cpus.total_cmp(&other.cpus))
 }
 
-/// `cpu.max` is `quota period` in microseconds, or `max period` for no limit.
+/// Reads `cpu.max`: `quota period` in microseconds, or `max period` for no limit.
 fn version_2(folder: &Path) -> Option<Quota> {
     let source = folder.join("cpu.max");
     let text = fs::read_to_string(&source).ok()?;
@@ -58,7 +61,7 @@ fn version_2(folder: &Path) -> Option<Quota> {
     Some(Quota { cpus, source })
 }
 
-/// A quota of -1 is no limit.
+/// Reads `cpu.cfs_quota_us` and `cpu.cfs_period_us`; a quota of -1 means no limit.
 fn version_1(folder: &Path) -> Option<Quota> {
     let source = folder.join("cpu.cfs_quota_us");
     let quota: f64 = fs::read_to_string(&source).ok()?.trim().parse().ok()?;
@@ -113,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn version_1_knows_no_limit_as_minus_one() {
+    fn version_1_reads_minus_one_as_no_limit() {
         let mount = Mount::with(&[
             ("cpu,cpuacct/cpu.cfs_quota_us", "-1\n"),
             ("cpu,cpuacct/cpu.cfs_period_us", "100000\n"),

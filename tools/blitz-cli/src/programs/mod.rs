@@ -1,88 +1,68 @@
-//! The programs that use Rayon, built when they are needed: once on Rayon's own core and once on
-//! the drop-in.
+//! The programs that are built when a case needs them, each in a workspace of its own.
 //!
-//! Both cores are packages of the same name with the same `links` key, so no workspace can hold
-//! both, and a lock file has room for one. Each build therefore has a folder of its own below the
-//! target folder, with a copy of the programs' manifest and lock file in it; the checkout stays as
-//! it is.
+//! The programs that use Rayon are built twice: on Rayon's own core and on the drop-in. Both cores
+//! are packages of the same name with the same `links` key, so no workspace can hold both, and a
+//! lock file has room for one. The tools that look inside of Tokio need a flag for a whole build.
+//! Each build therefore has a folder of its own below the target folder, with a copy of the
+//! programs' manifest and lock file in it; the checkout stays as it is.
 
 mod build;
 mod proof;
+mod rayon;
+mod tokio;
 
-use std::{
-    fs,
-    path::{Path, PathBuf},
-};
+use std::path::Path;
 
 use blitz_bench::{case::Case, rival::RivalKind, workload::Workload};
 
-/// Both builds, ready to be run.
+use rayon::RayonPrograms;
+use tokio::TokioPrograms;
+
+/// All builds that the cases of a run need.
 #[derive(Debug)]
 pub struct Programs {
-    on_rayon: PathBuf,
-    on_blitz: PathBuf,
-    /// What shows which core each of them runs on.
-    pub evidence: Vec<String>,
-}
-
-/// What is below the `rayon` crate.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Core {
-    /// The published `rayon-core`.
-    Rayon,
-    /// The drop-in.
-    Blitz,
-}
-
-impl Core {
-    fn name(self) -> &'static str {
-        match self {
-            Self::Rayon => "Rayon's own core",
-            Self::Blitz => "the drop-in core",
-        }
-    }
-
-    fn folder(self) -> &'static str {
-        match self {
-            Self::Rayon => "on-rayon",
-            Self::Blitz => "on-blitz",
-        }
-    }
+    rayon: Option<Result<RayonPrograms, String>>,
+    tokio: Option<TokioPrograms>,
 }
 
 impl Programs {
-    /// Builds both below `target`, as far as they are not built yet, and checks that they compute
-    /// the same on different cores. Cargo's messages go to stderr.
-    pub fn build(target: &Path) -> Result<Self, String> {
-        let [on_rayon, on_blitz] = [Core::Rayon, Core::Blitz].map(|core| -> Result<_, String> {
-            let folder = target.join("rayon-programs").join(core.folder());
-            fs::create_dir_all(&folder)
-                .map_err(|error| format!("cannot make {}: {error}", folder.display()))?;
-            let program = build::build(core, &folder)?;
-            let checked = proof::check(core, &program, &folder)?;
-            Ok((program, checked))
-        });
-        let (on_rayon, on_blitz) = (on_rayon?, on_blitz?);
-        if on_rayon.1.results != on_blitz.1.results {
-            return Err(format!(
-                "compute different things on the two cores:\n{}\n{}",
-                on_rayon.1.results, on_blitz.1.results
-            ));
-        }
-        Ok(Self {
-            on_rayon: on_rayon.0,
-            on_blitz: on_blitz.0,
-            evidence: vec![on_rayon.1.evidence, on_blitz.1.evidence],
-        })
+    /// Builds what `cases` need below `target`, unless it is built already. Cargo's messages go to
+    /// stderr.
+    pub fn build(cases: &[Case], target: &Path) -> Self {
+        let has_tools =
+            |case: &Case| case.contestants.iter().any(|one| one.rival.looks_into_tokio());
+        let rayon = cases.iter().any(needed).then(|| RayonPrograms::build(target));
+        let tokio = cases.iter().any(has_tools).then(|| TokioPrograms::build(target));
+        Self { rayon, tokio }
     }
 
-    /// The program that runs `rival` in `case`. Blitz in Rayon's programs, and Rayon's iterators on
-    /// Blitz, run in the build with the drop-in. The twin, which uses no core, and all other
-    /// iterators run in the build with Rayon's core.
-    pub fn of(&self, case: &Case, rival: RivalKind) -> &Path {
-        match (case.workload, rival) {
-            (Workload::Rayon(_), RivalKind::Blitz) | (_, RivalKind::RayonOnBlitz) => &self.on_blitz,
-            _ => &self.on_rayon,
+    /// Lines that show which core and which tools the builds have.
+    pub fn evidence(&self) -> Vec<String> {
+        let rayon = self.rayon.iter().flatten().flat_map(|programs| &programs.evidence);
+        let tokio = self.tokio.iter().flat_map(|programs| &programs.evidence);
+        rayon.chain(tokio).cloned().collect()
+    }
+
+    /// Why none of the contestants of `case` can run, if a build is missing.
+    pub fn lack(&self, case: &Case) -> Option<String> {
+        match &self.rayon {
+            Some(Err(why)) if needed(case) => Some(why.clone()),
+            _ => None,
         }
     }
+
+    /// The program that runs `rival` in `case`, or none if this program does. The error says why
+    /// there is no program.
+    pub fn of(&self, case: &Case, rival: RivalKind) -> Result<Option<&Path>, String> {
+        match (&self.rayon, &self.tokio) {
+            (Some(Ok(programs)), _) if needed(case) => Ok(Some(programs.of(case, rival))),
+            (_, Some(programs)) if rival.looks_into_tokio() => programs.of(rival).map(Some),
+            _ => Ok(None),
+        }
+    }
+}
+
+/// Whether `case` is run by programs that are built separately, and by no other.
+pub fn needed(case: &Case) -> bool {
+    matches!(case.workload, Workload::Rayon(_) | Workload::Par(_))
 }

@@ -2,9 +2,9 @@
 
 use std::{fs, io, path::Path, process::Command};
 
-use super::Core;
+use super::rayon::Core;
 
-/// What a run of all programs at a small size showed.
+/// The result of a run of all programs at a small size.
 #[derive(Debug)]
 pub struct Checked {
     /// One line per program.
@@ -22,26 +22,34 @@ pub fn check(core: Core, program: &Path, folder: &Path) -> Result<Checked, Strin
         }
         _ => {}
     }
-    let name = core.name();
-    let output = Command::new(program)
-        .arg("check")
-        .env("BLITZ_SHIM_PROOF", &file)
-        .env_remove("RAYON_NUM_THREADS")
-        .output()
-        .map_err(|error| format!("cannot be started on {name}: {error}"))?;
-    if !output.status.success() {
-        let said = String::from_utf8_lossy(&output.stderr);
-        return Err(format!("fail on {name}: {}: {}", output.status, said.trim()));
-    }
+    let name = format!("the rayon programs on {}", core.name());
+    let results = run_check(program, &name, |command| {
+        command.env("BLITZ_SHIM_PROOF", &file).env_remove("RAYON_NUM_THREADS");
+    })?;
     let written = fs::read_to_string(&file).unwrap_or_default();
-    Ok(Checked {
-        results: String::from_utf8_lossy(&output.stdout).into_owned(),
-        evidence: evidence(core, &written)?,
-    })
+    let evidence = evidence(core, &written).map_err(|why| format!("the rayon programs {why}"))?;
+    Ok(Checked { results, evidence })
 }
 
-/// What `written`, the drop-in's own record of what its pools did, says about a program that was
-/// built on `core`: it is the drop-in if and only if there is one, and jobs are in it.
+/// Runs the check of `program`, which is called `name` in messages, and returns its output.
+pub fn run_check(
+    program: &Path,
+    name: &str,
+    set: impl FnOnce(&mut Command),
+) -> Result<String, String> {
+    let mut command = Command::new(program);
+    set(command.arg("check"));
+    let output = command.output().map_err(|error| format!("cannot start {name}: {error}"))?;
+    if !output.status.success() {
+        let said = String::from_utf8_lossy(&output.stderr);
+        return Err(format!("{name} fail: {}: {}", output.status, said.trim()));
+    }
+    Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+}
+
+/// Checks that a program built on `core` ran on that core. `written` is the record that the drop-in
+/// makes of its pools: a program ran on the drop-in if and only if the record exists and counts
+/// jobs.
 fn evidence(core: Core, written: &str) -> Result<String, String> {
     let record = written.lines().find(|line| line.starts_with("blitz "));
     let ran = record.is_some_and(|record| {
@@ -50,10 +58,10 @@ fn evidence(core: Core, written: &str) -> Result<String, String> {
     });
     let name = core.name();
     match (core, record) {
-        (Core::Rayon, None) => Ok(format!("on {name}: no pool of Blitz's was started")),
+        (Core::Rayon, None) => Ok(format!("on {name}: no pool of Blitz was started")),
         (Core::Blitz, Some(record)) if ran => Ok(format!("on {name}: {record}")),
-        (_, None) => Err(format!("were to be built on {name}, and no pool of Blitz's ran")),
-        (_, Some(record)) => Err(format!("were to be built on {name}, and the record is {record}")),
+        (_, None) => Err(format!("should run on {name}, but no pool of Blitz ran")),
+        (_, Some(record)) => Err(format!("should run on {name}, but the record is {record}")),
     }
 }
 

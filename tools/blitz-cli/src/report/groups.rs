@@ -14,7 +14,7 @@ pub struct Group<'r> {
 
 /// The rows of a group that compare with the same rival.
 pub struct Duel<'r> {
-    /// The rival, or that Blitz is compared with itself.
+    /// The rival's name, or a note that Blitz is compared with itself.
     pub rival: &'static str,
     /// Losses first, then the others, the largest ratio first.
     pub rows: Vec<&'r Row>,
@@ -34,7 +34,7 @@ pub fn groups(rows: &[Row]) -> Vec<Group<'_>> {
 }
 
 impl<'r> Group<'r> {
-    /// What its workloads do.
+    /// A title that says what its workloads do.
     pub fn title(&self) -> &'r str {
         match self.name {
             "fork-join" => "Forks and trees",
@@ -69,9 +69,14 @@ impl<'r> Group<'r> {
         let losses = self.rows.iter().filter(|row| row.verdict.is_loss()).count();
         let worst = self.rows.first().filter(|row| row.verdict.is_loss());
         text += &match (losses, worst) {
-            (1, Some(worst)) => format!(" One row is a loss or misses its goal: {}.", told(worst)),
+            (1, Some(worst)) => {
+                format!(" One row is a loss or misses its goal: {}.", in_words(worst))
+            }
             (_, Some(worst)) => {
-                format!(" {losses} rows are losses or miss a goal, first of all {}.", told(worst))
+                format!(
+                    " {losses} rows are losses or miss a goal, first of all {}.",
+                    in_words(worst)
+                )
             }
             _ => " No row is a loss, and every goal is met.".to_owned(),
         };
@@ -107,8 +112,8 @@ fn is_rivalry(row: &Row) -> bool {
     !row.reference.rival.is_ours() && row.verdict != Verdict::Told
 }
 
-/// A row in words.
-fn told(row: &Row) -> String {
+/// Describes a row in words.
+fn in_words(row: &Row) -> String {
     let ratio = row.ratio.map_or_else(|| "failed".to_owned(), |ratio| units::ratio(ratio.median));
     format!("{} ({}) against {}, {ratio}", row.case, row.measure, rival(row))
 }

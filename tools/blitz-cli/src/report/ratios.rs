@@ -39,12 +39,7 @@ fn axis(page: &mut String, scale: &Scale) {
 }
 
 fn bar(page: &mut String, group: &str, row: &Row, scale: &Scale) {
-    let name = row.case.strip_prefix(group).unwrap_or(&row.case).trim_start_matches('/');
-    let workers = match row.subject.workers == row.reference.workers {
-        true => row.subject.to_string(),
-        false => format!("{} to {}", row.subject, row.reference),
-    };
-    let label = escape(&format!("{name}, {}, {workers}", row.measure));
+    let label = escape(&label(group, row));
     let value = escape(&units::ratio_with_spread(row.ratio));
     let verdict = row.verdict.name();
     let _ = writeln!(page, "<div class=\"row {verdict}\">");
@@ -67,16 +62,25 @@ fn bar(page: &mut String, group: &str, row: &Row, scale: &Scale) {
     page.push_str("</div>\n</div>\n");
 }
 
-/// Where ratios lie: on a logarithmic scale that has 1 and all ratios of a group.
-struct Scale {
+/// Names a row of `group`: case, measure, workers.
+pub(super) fn label(group: &str, row: &Row) -> String {
+    let name = row.case.strip_prefix(group).unwrap_or(&row.case).trim_start_matches('/');
+    let workers = match row.subject.workers == row.reference.workers {
+        true => row.subject.to_string(),
+        false => format!("{} to {}", row.subject, row.reference),
+    };
+    format!("{name}, {}, {workers}", row.measure)
+}
+
+/// A logarithmic scale that contains 1 and all ratios of a group.
+pub(super) struct Scale {
     least: f64,
     most: f64,
 }
 
 impl Scale {
-    /// The scale for `ratios` with their spreads. What is further away than a factor of 100 lies at
-    /// the edge.
-    fn of(ratios: impl Iterator<Item = Spread>) -> Self {
+    /// The scale for `ratios` with their spreads. Ratios beyond a factor of 100 lie at the edge.
+    pub(super) fn of(ratios: impl Iterator<Item = Spread>) -> Self {
         let (mut least, mut most) = (0.5_f64, 2.0_f64);
         for ratio in ratios {
             least = least.min(ratio.p10);
@@ -85,14 +89,14 @@ impl Scale {
         Self { least: least.max(0.01) / 1.1, most: most.min(100.0) * 1.1 }
     }
 
-    /// Percent of the width.
-    fn place(&self, ratio: f64) -> f64 {
+    /// Where a ratio lies, in percent of the width.
+    pub(super) fn place(&self, ratio: f64) -> f64 {
         let part = (ratio.max(f64::MIN_POSITIVE) / self.least).ln() / (self.most / self.least).ln();
         part.clamp(0.0, 1.0) * 100.0
     }
 
-    /// Round ratios within the scale. If there are many decades, only their begins.
-    fn ticks(&self) -> impl Iterator<Item = f64> + use<> {
+    /// Round ratios within the scale. If there are many decades, only powers of ten.
+    pub(super) fn ticks(&self) -> impl Iterator<Item = f64> + use<> {
         let (least, most) = (self.least, self.most);
         let wide = most / least > 100.0;
         TICKS

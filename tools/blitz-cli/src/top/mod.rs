@@ -1,9 +1,9 @@
-//! `blitz top`: what the workers and tasks of a live process do, in a terminal.
+//! `blitz top`: shows the workers and tasks of a live process in a terminal.
 
 mod reading;
 mod screen;
 mod view;
-mod words;
+pub mod words;
 
 use std::{
     io,
@@ -27,13 +27,13 @@ use reading::Reading;
 use screen::{Screen, Wish};
 use view::View;
 
-/// How long it takes from one reading to the next.
+/// The time between two readings.
 const BEAT: Duration = Duration::from_secs(1);
-/// The same, if there are only two.
+/// The time between two readings with `--once`.
 const BEAT_ONCE: Duration = Duration::from_millis(500);
-/// How long a key may take until it is seen, while there is no reading.
+/// How often keys are polled between two readings.
 const KEYS: Duration = Duration::from_millis(50);
-/// How many seconds a saved trace has.
+/// How many seconds a saved trace covers.
 const TRACE_SECONDS: f64 = 10.0;
 
 /// Shows the process until the user quits, or once.
@@ -50,7 +50,7 @@ pub fn run(args: &TopArgs) -> Result<(), Failure> {
         thread::sleep(BEAT_ONCE);
         return print(&words::page(&View::of(&Reading::take(&peer, pool)?, Some(&before))));
     }
-    // Before the terminal changes, so that an error stays readable.
+    // Take the first reading before the terminal changes, so that an error stays readable.
     let first = Reading::take(&peer, pool)?;
     let (wishes, wished) = channel();
     let (reports, news) = channel();
@@ -64,14 +64,14 @@ pub fn run(args: &TopArgs) -> Result<(), Failure> {
     shown.map_err(|error| Failure::new("the terminal fails", error))
 }
 
-/// What the thread that asks reports.
+/// Messages of the thread that asks the process.
 enum News {
     View(Box<View>),
     Explain(Vec<String>),
     Note(String),
 }
 
-/// Draws the news and passes on wishes, until the user quits.
+/// Draws the news and forwards the user's wishes, until the user quits.
 fn show(
     terminal: &mut DefaultTerminal,
     wishes: &Sender<Wish>,
@@ -101,7 +101,7 @@ fn show(
         }
         match screen.press(key) {
             Some(Wish::Quit) => return Ok(()),
-            // The other thread lives as long as this one.
+            // The send cannot fail: the other thread lives as long as this one.
             Some(wish) => drop(wishes.send(wish)),
             None => {}
         }
@@ -137,7 +137,7 @@ fn follow(
                 News::View(Box::new(view))
             }),
         };
-        // A note is about the last thing that went wrong, until something goes well again.
+        // A note stays until a later reading succeeds.
         let news = match report {
             Ok(news @ News::View(_)) => [Some(News::Note(note.clone())), Some(news)],
             Ok(news) => [Some(news), None],

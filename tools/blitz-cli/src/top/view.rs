@@ -1,4 +1,4 @@
-//! What two readings tell, ready to be shown.
+//! The differences between two readings, ready to be shown.
 
 use serde_json::Value;
 
@@ -8,7 +8,7 @@ use crate::units::{count, percent, plain, time};
 /// What workers do, in the order of their bars.
 pub const STATES: [&str; 5] = ["poll", "job", "search", "driver", "park"];
 
-/// Times that keep requests waiting, with the names that people know them by.
+/// Times that make requests wait, with their labels.
 const LATENCIES: [(&str, &str); 5] = [
     ("poll", "poll"),
     ("delay", "delay"),
@@ -17,7 +17,7 @@ const LATENCIES: [(&str, &str); 5] = [
     ("timer", "timer"),
 ];
 
-/// The longest wait on a line of worker and task, after which the text is cut by the terminal.
+/// The most characters of a task's name that are shown.
 const NAME_MAX: usize = 200;
 
 /// All that `blitz top` shows.
@@ -31,7 +31,7 @@ pub struct View {
     pub busy: f64,
     pub runnable: f64,
     pub alive: f64,
-    /// Which share of the time workers were runnable without a core.
+    /// The share of time in which workers were runnable but had no core.
     pub run_delay: f64,
     pub latencies: Vec<Latency>,
     pub workers: Vec<WorkerRow>,
@@ -39,7 +39,7 @@ pub struct View {
     pub stalls: Vec<String>,
 }
 
-/// How long 99 of 100 took at most.
+/// A 99th percentile.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Latency {
     pub name: &'static str,
@@ -64,13 +64,13 @@ pub struct TypeRow {
     pub alive: f64,
     /// Per second.
     pub polls: f64,
-    /// How many workers it keeps busy.
+    /// How many workers the type keeps busy.
     pub busy: f64,
-    /// How long the one that waits longest has waited, in nanoseconds.
+    /// The longest current wait, in nanoseconds.
     pub oldest: Option<f64>,
 }
 
-/// By what the table of types is sorted.
+/// The column by which the table of types is sorted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sort {
     Cpu,
@@ -79,7 +79,8 @@ pub enum Sort {
 }
 
 impl View {
-    /// Compares a reading with one before it. Without one, it is about the time since the start.
+    /// Compares a reading with an earlier one. Without an earlier one, covers the time since the
+    /// start.
     pub fn of(now: &Reading, before: Option<&Reading>) -> Self {
         let (summary, old) = (&now.summary, before.map(|before| &before.summary));
         let num_workers = number(&summary["workers"]);
@@ -92,7 +93,7 @@ impl View {
             program: text(&summary["program"]),
             pid: number(&summary["pid"]) as u64,
             pool: text(&summary["pool"]),
-            // Names are sent back as they are, and made plain where they are shown.
+            // Names are kept as they are for later requests, and sanitized where they are shown.
             pools: items(&summary["pools"]).filter_map(Value::as_str).map(str::to_owned).collect(),
             num_workers,
             busy: busy.clamp(0.0, 1.0),
@@ -120,7 +121,7 @@ impl View {
         rows
     }
 
-    /// Which pool, and how it does.
+    /// The pool's name and a summary.
     pub fn title(&self) -> String {
         let Self { program, pid, pool, .. } = self;
         format!(
@@ -134,7 +135,7 @@ impl View {
     }
 }
 
-/// A text without what a terminal would obey.
+/// Text without control characters.
 fn text(value: &Value) -> String {
     plain(value.as_str().unwrap_or_default())
 }
@@ -143,7 +144,7 @@ fn over(stall: &Value) -> bool {
     stall["over"].as_bool().unwrap_or(false)
 }
 
-/// How much more there is than before.
+/// The increase of a field since `before`.
 fn since(now: &Value, before: Option<&Value>, field: impl Fn(&Value) -> f64) -> f64 {
     (field(now) - before.map_or(0.0, field)).max(0.0)
 }
@@ -160,7 +161,7 @@ fn latencies(now: &Value, before: Option<&Value>) -> Vec<Latency> {
     found
 }
 
-/// The time that a share `q` of those measured since `before` did not exceed.
+/// The `q` quantile of the times measured since `before`.
 fn quantile(now: &Value, before: Option<&Value>, q: f64) -> Option<f64> {
     let old = |end: &Value| {
         let buckets = before.into_iter().flat_map(|before| items(&before["buckets"]));
@@ -280,7 +281,7 @@ fn stall_line(stall: &Value) -> String {
     format!("worker {}: {}", number(&stall["worker"]), stall_text(stall))
 }
 
-/// The future of a task that has a name, without what the runtime wraps around it.
+/// The future of a named task, without the runtime's wrapper.
 fn unwrapped(name: &str) -> &str {
     let inner = || {
         let (wrapper, rest) = name.split_once("Named<")?;
@@ -322,7 +323,7 @@ pub mod tests {
 
     use super::*;
 
-    /// A reading of a pool of two workers, of which the second is stuck, after `seconds`.
+    /// A reading after `seconds` of a pool with two workers. The second worker is stuck.
     pub fn reading(seconds: u64) -> Reading {
         let ns = |share: f64| format!("{:.0}", seconds as f64 * 1e9 * share);
         let states = |poll: f64| {
@@ -367,7 +368,7 @@ pub mod tests {
     }
 
     #[test]
-    fn two_readings_tell_rates() {
+    fn two_readings_give_rates() {
         let view = View::of(&reading(3), Some(&reading(1)));
         assert_eq!(
             view.title(),

@@ -16,7 +16,7 @@ const TYPES: usize = 20;
 const OLDEST: usize = 20;
 /// How wide the bar of a worker is.
 const BAR: usize = 30;
-/// What stands for each state in a bar without colours.
+/// The letter of each state in a bar without colours.
 const LETTERS: [char; 5] = ['#', '=', '~', '-', '.'];
 
 /// Everything on one page.
@@ -48,7 +48,7 @@ pub fn page(view: &View) -> String {
     text
 }
 
-/// Which times keep requests waiting; the largest is marked.
+/// The times that make requests wait; the largest is marked.
 pub fn latencies(view: &View) -> String {
     if view.latencies.is_empty() {
         return "p99: nothing was measured".to_owned();
@@ -65,7 +65,7 @@ fn bar(shares: &[f64; 5]) -> String {
     widths.iter().zip(LETTERS).map(|(width, letter)| letter.to_string().repeat(*width)).collect()
 }
 
-/// How wide each part of a bar is, so that all together are `width` wide.
+/// The width of each part of a bar. Their sum is `width`.
 pub fn widths(shares: &[f64; 5], width: usize) -> [usize; 5] {
     let mut sum = 0.0;
     let mut done = 0;
@@ -87,14 +87,8 @@ pub fn explain(explain: &Value) -> Vec<String> {
         Some(known) => task_text(known),
         None => task_text(task),
     };
+    // The verdict has a line for each finding.
     let mut lines = verdict(&explain["verdict"]);
-    for cycle in items(&explain["cycles"]) {
-        let names: Vec<String> = items(cycle).map(name).collect();
-        let first = names.first().cloned().unwrap_or_default();
-        lines.push(format!("deadlock: {} -> {first}", names.join(" -> ")));
-    }
-    lines.extend(items(&explain["never"]).map(|task| format!("never wakes: {}", name(task))));
-    lines.extend(items(&explain["behind"]).map(|task| format!("waits in vain: {}", name(task))));
     lines.extend(items(&explain["oldest"]).take(OLDEST).map(|task| {
         let waits = items(&task["waits"]).filter_map(|edge| {
             edge["detail"].as_str().or_else(|| edge["kind"].as_str()).map(plain)
@@ -103,8 +97,45 @@ pub fn explain(explain: &Value) -> Vec<String> {
         let what = if waits.is_empty() { String::new() } else { format!(": {waits}") };
         format!("waits {}: {}{what}", time(number(&task["idle_ms"]) * 1e6), task_text(task))
     }));
+    lines.extend(stacks(explain, name));
     if lines.is_empty() {
         lines.push("The process says nothing about what its tasks wait for.".to_owned());
+    }
+    lines
+}
+
+/// Where tasks wait, if they were probed.
+fn stacks(explain: &Value, name: impl Fn(&Value) -> String) -> Vec<String> {
+    // Tasks with the same stacks stand together.
+    let mut groups = Vec::<(&Value, Vec<&Value>)>::new();
+    for task in items(&explain["stacks"]) {
+        match groups.iter_mut().find(|(stacks, _)| **stacks == task["stacks"]) {
+            Some((_, tasks)) => tasks.push(&task["id"]),
+            None => groups.push((&task["stacks"], vec![&task["id"]])),
+        }
+    }
+    let mut lines = Vec::new();
+    for (stacks, tasks) in groups {
+        let wait = match tasks.len() - 1 {
+            0 => "waits".to_owned(),
+            more => format!("and {more} more of them wait"),
+        };
+        lines.push(format!("{} {wait} in", name(tasks[0])));
+        for (number, stack) in items(stacks).enumerate() {
+            if number > 0 {
+                lines.push("  and in".to_owned());
+            }
+            lines.extend(items(stack).map(|frame| {
+                let place = frame["at"].as_str().map(|place| format!(" at {}", plain(place)));
+                let function = plain(frame["fn"].as_str().unwrap_or_default());
+                format!("    {function}{}", place.unwrap_or_default())
+            }));
+        }
+    }
+    let probed = &explain["probed"];
+    if !probed.is_null() {
+        let (polled, woken) = (&probed["polled"], &probed["woken"]);
+        lines.push(format!("probed: {polled} of {woken} tasks were polled in time"));
     }
     lines
 }
@@ -149,13 +180,22 @@ mod tests {
                     "waits": [{ "kind": "io", "detail": "read fd 7 10.0.0.3:5432" }] })
         };
         let lines = explain(&json!({
-            "verdict": "2 tasks wait for each other.", "cycles": [["0x1", "0x2"]], "never": ["0x3"],
-            "oldest": [task("0x1", "A"), task("0x2", "B\u{7}")], "edges": [],
+            "verdict": "deadlock: A\u{7}\nnever wakes: C", "cycles": [["0x1", "0x2"]],
+            "never": ["0x3"], "oldest": [task("0x1", "A"), task("0x2", "B\u{7}")], "edges": [],
         }));
-        assert_eq!(lines[0], "2 tasks wait for each other.");
-        assert_eq!(lines[1], "deadlock: A (a.rs:1) -> B? (a.rs:1) -> A (a.rs:1)");
-        assert_eq!(lines[2], "never wakes: 0x3");
-        assert_eq!(lines[3], "waits 93.0 s: A (a.rs:1): read fd 7 10.0.0.3:5432");
+        assert_eq!(lines[..2], ["deadlock: A?", "never wakes: C"]);
+        assert_eq!(lines[2], "waits 93.0 s: A (a.rs:1): read fd 7 10.0.0.3:5432");
+        assert_eq!((lines[3].contains("B? (a.rs:1)"), lines.len()), (true, 4));
+        let probed = explain(&json!({
+            "verdict": "fine", "oldest": [], "probed": { "woken": 2, "polled": 1 },
+            "stacks": [
+                { "id": "0x1", "stacks": [[{ "fn": "app::x", "at": "a.rs:2:3" }]] },
+                { "id": "0x2", "stacks": [[{ "fn": "app::x", "at": "a.rs:2:3" }]] },
+            ],
+        }));
+        let expected = ["0x1 and 1 more of them wait in", "    app::x at a.rs:2:3"];
+        assert_eq!(probed[1..3], expected);
+        assert_eq!(probed[3], "probed: 1 of 2 tasks were polled in time");
         assert!(explain(&json!({ "verdict": null }))[0].contains("says nothing"));
     }
 }
