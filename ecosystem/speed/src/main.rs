@@ -1,6 +1,6 @@
-//! What a Tokio guest costs, and Blitz's HTTP client beside reqwest.
+//! Measures the cost of a Tokio guest, and compares Blitz's HTTP client with reqwest.
 //!
-//! `cargo run --release -p speed` in `ecosystem/`; with a word behind `--`, only the rows whose
+//! `cargo run --release -p speed` in `ecosystem/`; with a word after `--`, only the rows whose
 //! names contain it. Each row has ratios of two measurements that follow each other, by the clock
 //! and by the CPU time of the process: the median of several rounds, with the lowest and the
 //! highest one, and the ratio of the best measurement of each. The peer is a server of plain
@@ -16,8 +16,9 @@ use std::time::{Duration, Instant};
 
 const WORKERS: usize = 2;
 const ROUNDS: usize = 31;
-const CLIENTS: usize = 16;
-const REQUESTS: usize = 300;
+/// Tasks, and the requests of each.
+const MANY: (usize, usize) = (16, 300);
+const ALONE: (usize, usize) = (1, 1_500);
 const TASKS: usize = 100_000;
 const IDLE: Duration = Duration::from_secs(2);
 
@@ -46,41 +47,58 @@ fn answer(mut stream: TcpStream) -> io::Result<()> {
     Ok(())
 }
 
-async fn by_reqwest(client: reqwest::Client, url: String) {
-    for _ in 0..REQUESTS {
+async fn by_reqwest(client: reqwest::Client, url: String, requests: usize) {
+    for _ in 0..requests {
         let text = client.get(&url).send().await.unwrap().bytes().await.unwrap();
         assert_eq!(text, "hello");
     }
 }
 
-async fn by_blitz(client: Client<Empty<Bytes>>, url: String) {
-    for _ in 0..REQUESTS {
+async fn by_blitz(client: Client<Empty<Bytes>>, url: String, requests: usize) {
+    for _ in 0..requests {
         let answer = client.get(url.parse().unwrap()).await.unwrap();
         assert_eq!(answer.into_body().collect().await.unwrap().to_bytes(), "hello");
     }
 }
 
+/// Polls `future` in the context of `runtime`, whichever thread polls it. Blitz's threads do the
+/// same for tasks of a pool with a guest.
+async fn inside_of<F: Future>(runtime: tokio::runtime::Handle, future: F) -> F::Output {
+    let mut future = std::pin::pin!(future);
+    std::future::poll_fn(|context| {
+        let _inside = runtime.enter();
+        future.as_mut().poll(context)
+    })
+    .await
+}
+
 /// Seconds by the clock, and of CPU time.
 type Cost = [f64; 2];
 
-/// How long `f` takes.
+/// Measures how long `f` takes.
 fn time(f: impl FnOnce()) -> Cost {
     let (start, before) = (Instant::now(), cpu_time());
     f();
     [start.elapsed().as_secs_f64(), cpu_time() - before]
 }
 
-/// Measures `one` and `other` in turns. Prints how many times as much `one` takes, and what has to
-/// hold.
+/// Awaits all tasks.
+async fn all(tasks: Vec<tokio::task::JoinHandle<()>>) {
+    for task in tasks {
+        task.await.unwrap();
+    }
+}
+
+/// Measures `one` and `other` in turns. Prints the ratio and the goal.
 fn compare(what: &str, goal: &str, mut one: impl FnMut() -> Cost, mut other: impl FnMut() -> Cost) {
     if std::env::args().nth(1).is_some_and(|word| !what.contains(&word)) {
         return;
     }
-    // Connections are made, and memory is touched.
+    // Warm up: open connections and touch memory.
     let _warm = (one(), other());
     let costs: Vec<[Cost; 2]> = (0..ROUNDS)
         .map(|round| {
-            // Which one goes first takes turns, too.
+            // Alternate which one goes first.
             if round % 2 == 0 {
                 let first = one();
                 [first, other()]
@@ -116,50 +134,48 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let tokio =
         tokio::runtime::Builder::new_multi_thread().worker_threads(WORKERS).enable_all().build()?;
 
+    // Tokio as its own guest: what crossing from one runtime to another costs.
+    let second =
+        tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build()?;
+
     // One client for each runtime: a client's connections belong to the runtime that made them.
-    let clients: [reqwest::Client; 2] = Default::default();
+    let clients: [reqwest::Client; 3] = Default::default();
     let own = blitz_hyper::client::<Empty<Bytes>>();
-    let on_tokio = || {
+    let ask = |client: usize, requests| by_reqwest(clients[client].clone(), url.clone(), requests);
+    let on_tokio = |(tasks, requests): (usize, usize)| {
         time(|| {
-            let tasks: Vec<_> = (0..CLIENTS)
-                .map(|_| tokio.spawn(by_reqwest(clients[0].clone(), url.clone())))
-                .collect();
-            tokio.block_on(async {
-                for task in tasks {
-                    task.await.unwrap();
-                }
-            });
+            let tasks: Vec<_> = (0..tasks).map(|_| tokio.spawn(ask(0, requests))).collect();
+            tokio.block_on(all(tasks));
         })
     };
-    let on_guest = || {
+    let on_guest = |(tasks, requests): (usize, usize)| {
         time(|| {
-            let tasks: Vec<_> = (0..CLIENTS)
-                .map(|_| host.spawn(by_reqwest(clients[1].clone(), url.clone())))
-                .collect();
+            let tasks: Vec<_> = (0..tasks).map(|_| host.spawn(ask(1, requests))).collect();
             tasks.into_iter().for_each(|task| task.join().unwrap());
         })
     };
     let guest = host.handle().tokio().ok_or("the pool has a guest")?;
-    let in_guest = || {
+    let in_guest = |(tasks, requests): (usize, usize)| {
         time(|| {
-            let tasks: Vec<_> = (0..CLIENTS)
-                .map(|_| guest.spawn(by_reqwest(clients[1].clone(), url.clone())))
-                .collect();
-            host.block_on(async {
-                for task in tasks {
-                    task.await.unwrap();
-                }
-            });
+            let tasks: Vec<_> = (0..tasks).map(|_| guest.spawn(ask(1, requests))).collect();
+            host.block_on(all(tasks));
         })
     };
-    let on_blitz = || {
+    let on_two = |(tasks, requests): (usize, usize)| {
         time(|| {
-            let tasks: Vec<_> =
-                (0..CLIENTS).map(|_| plain.spawn(by_blitz(own.clone(), url.clone()))).collect();
+            let inside = |future| tokio.spawn(inside_of(second.handle().clone(), future));
+            let tasks: Vec<_> = (0..tasks).map(|_| inside(ask(2, requests))).collect();
+            tokio.block_on(all(tasks));
+        })
+    };
+    let on_blitz = |(tasks, requests): (usize, usize)| {
+        time(|| {
+            let ask = || by_blitz(own.clone(), url.clone(), requests);
+            let tasks: Vec<_> = (0..tasks).map(|_| plain.spawn(ask())).collect();
             tasks.into_iter().for_each(|task| task.join().unwrap());
         })
     };
-    // With one worker the two do not take turns at who steals what.
+    // One worker, so that stealing does not disturb the measurement.
     let with = blitz::Runtime::builder().workers(1).tokio_guest().build()?;
     let [without, another] = [(); 2].map(|()| blitz::Runtime::builder().workers(1).build());
     let (without, another) = (without?, another?);
@@ -175,14 +191,20 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         })
     };
 
-    compare(
-        "reqwest in Blitz's tasks with a guest : on Tokio",
-        "goal: at most 1.1",
-        on_guest,
-        on_tokio,
-    );
-    compare("reqwest in the guest's own tasks : on Tokio", "goal: at most 1.1", in_guest, on_tokio);
-    compare("blitz_hyper::client : reqwest on Tokio", "goal: at most 1.0", on_blitz, on_tokio);
+    for (how, load) in [("16 tasks", MANY), ("one task", ALONE)] {
+        let row = |who: &str, goal, one: &dyn Fn((usize, usize)) -> Cost| {
+            compare(
+                &format!("{how}, {who} : reqwest on Tokio"),
+                goal,
+                || one(load),
+                || on_tokio(load),
+            );
+        };
+        row("reqwest in Blitz's tasks with a guest", "goal: at most 1.1", &on_guest);
+        row("reqwest in the guest's own tasks", "goal: at most 1.1", &in_guest);
+        row("reqwest on Tokio with another Tokio as guest", "shows the cost of crossing", &on_two);
+        row("blitz_hyper::client", "goal: at most 1.0", &on_blitz);
+    }
     compare(
         "tasks that yield once, one worker with a guest : without",
         "goal: at most 1.01",
@@ -191,13 +213,13 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     );
     compare(
         "tasks that yield once, one worker without a guest : another one without",
-        "says how loud the machine is",
+        "shows the noise of the machine",
         || tasks_of(&another),
         || tasks_of(&without),
     );
 
-    drop((clients, own, plain, tokio, with, without, another));
-    // Connections and threads come to their ends.
+    drop((clients, own, plain, tokio, second, with, without, another));
+    // Wait until connections and threads have ended.
     std::thread::sleep(IDLE);
     let before = cpu_time();
     std::thread::sleep(IDLE);
