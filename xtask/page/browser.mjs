@@ -15,8 +15,8 @@ export function options() {
 }
 
 /// Starts `blitz demo` and returns its addresses once it has printed them.
-export async function demo(program, seconds) {
-  const child = spawn(program, ['demo', '--seconds', String(seconds), '--port', '0', '--workers', '4'], { stdio: ['ignore', 'pipe', 'inherit'] });
+export async function demo(program, seconds, more = []) {
+  const child = spawn(program, ['demo', '--seconds', String(seconds), '--port', '0', '--workers', '4', ...more], { stdio: ['ignore', 'pipe', 'inherit'] });
   const ended = new Promise((done) => child.on('exit', done));
   const found = {};
   for await (const line of createInterface({ input: child.stdout })) {

@@ -94,7 +94,7 @@ async function namesStayText(page) {
 async function shapes(page, origin) {
   const task = { id: '0x7', type: 'app::api::handler::{{closure}}', site: 'src/api.rs:88:9', name: NAME, state: 'running', idle_ms: '93000', waits: [{ kind: 'io', detail: 'read fd 7 10.0.0.3:5432' }] };
   const stall = { worker: 1, tid: 4711, task, since_ns: '840000000', kind: 'blocked', syscall: 'futex', wchan: 'futex_wait_queue', behind: 12, events: ['poll begins'] };
-  const explain = { verdict: 'Two tasks wait for each other.', cycles: [['0x7', '0x8']], never: ['0x9'], oldest: [task, { ...task, id: '0x8', name: 'B' }, { ...task, id: '0x9', name: 'C' }], edges: [] };
+  const explain = { verdict: 'Two tasks wait for each other.', cycles: [['0x7', '0x8']], possible: [['0x8', '0x9']], never: ['0x9'], oldest: [task, { ...task, id: '0x8', name: 'B' }, { ...task, id: '0x9', name: 'C' }], edges: [] };
   await page.route('**/api/v1/stalls*', (route) => route.continue());
   await page.route('**/api/v1/explain*', async (route) => {
     const answer = await route.fetch();
@@ -114,7 +114,7 @@ async function shapes(page, origin) {
   await page.goto(origin + '/#overview');
   await checks.until('the overview names the culprit', async () => (await page.locator('.verdict.bad').innerText()).includes(NAME), 10);
   await page.goto(origin + '/#explain');
-  for (const part of ['Two tasks wait for each other.', 'Deadlocks', 'Never wakes', 'read fd 7 10.0.0.3:5432', NAME]) {
+  for (const part of ['Two tasks wait for each other.', 'Deadlocks', 'Possible deadlocks', 'Never wakes', 'read fd 7 10.0.0.3:5432', NAME]) {
     await checks.until('an explanation shows ' + part, async () => (await text(page)).includes(part), 10);
   }
   checks.that(await page.locator('script').count() === 1, 'no name of a stall makes an element');
@@ -149,6 +149,33 @@ async function realStall(page, server, origin) {
   await checks.until('nothing is stuck again', async () => await page.locator('.verdict').count() > 0 && await page.locator('.verdict.bad').count() === 0);
 }
 
+/// Tasks are probed, on a page with a token.
+async function probe(context, troubles) {
+  const server = await demo(given.blitz, 300, ['--token']);
+  try {
+    const page = await context.newPage();
+    const url = new URL(server.page);
+    watch(page, url.origin, troubles);
+    await page.goto(server.page);
+    await checks.until('the page with a token is live', async () => await page.locator('#link').innerText() === 'live');
+    checks.that(!page.url().includes('token'), 'the token is not left in the address', page.url());
+    await server.post('/deadlock');
+    await open(page, 'explain');
+    await checks.until('the deadlock is there', async () => (await text(page)).includes('ledger'));
+    await page.locator('#probe').click();
+    await checks.until('a probe shows the functions of the deadlock', async () => (await page.locator('.frames').allInnerTexts()).some((stack) => stack.includes('demo::trouble::awaits')));
+    checks.that(await page.locator('script').count() === 1, 'no probe makes an element');
+    const over = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+    checks.that(over <= 0, 'stacks fit into the page', over + ' too wide');
+    await page.emulateMedia({ colorScheme: 'dark' });
+    await page.locator('.stack').first().scrollIntoViewIfNeeded();
+    await picture(page, 'probe');
+    await page.close();
+  } finally {
+    await server.stop();
+  }
+}
+
 async function trace(page) {
   const [download] = await Promise.all([page.waitForEvent('download'), page.locator('#download').click()]);
   const file = await download.path();
@@ -178,6 +205,9 @@ await browser(given, async (context) => {
     await trace(page);
     await shapes(page, origin);
     await realStall(page, server, origin);
+    await open(page, 'explain');
+    checks.that(await page.locator('#probe').isDisabled(), 'a page without a token cannot probe');
+    await probe(context, troubles);
     await server.stop();
     await checks.until('the page says that the process is gone', async () => (await page.locator('#notice').innerText()).includes('does not answer'));
     checks.that(troubles.length === 0, 'the page behaves', [...new Set(troubles)].join('; '));

@@ -1,4 +1,4 @@
-//! The ladder: what has to hold before a change is merged, the same by hand and by machine.
+//! The ladder: every check that a change must pass before it is merged, by hand and in CI alike.
 
 use crate::commands::{self, cargo, targets};
 use crate::coverage;
@@ -11,16 +11,16 @@ use crate::tool::{self, Tool};
 use crate::tree::{Tree, root};
 use crate::user;
 use std::fmt::Display;
-use std::io;
 use std::process::Command;
+use std::{fs, io};
 
-/// The cases of `blitz bench` that show that the tool works: one of a process, one of two.
+/// The cases of `blitz bench` that show that the tool works: one with one process, one with two.
 const SMOKE_CASES: [&str; 2] = ["fork-join/empty-tree-10/inside", "io/echo-64/64-connections"];
 
 /// The case for which all programs are built and checked; the shortest.
 const PROGRAM_CASE: &str = "rayon/loop-100/outside";
 
-/// The packages whose examples are run, and where they are.
+/// The packages whose examples are run, with their folders.
 const WITH_EXAMPLES: &[(&str, &str)] =
     &[("blitz-rt", "crates/blitz"), ("blitz-hyper", "crates/blitz-hyper")];
 
@@ -31,9 +31,23 @@ pub struct Extent {
     pub fast: bool,
     /// The caller has run `cargo test --workspace` itself.
     pub tested: bool,
+    /// Remove build folders that no later step uses.
+    pub sweep: bool,
 }
 
-/// Runs the ladder; returns whether all went well.
+impl Extent {
+    /// Removes the build folder `folder`, if the caller wants that.
+    ///
+    /// All folders together take tens of gigabytes, which a small machine does not have.
+    fn sweep(self, folder: &str) {
+        if self.sweep {
+            // A folder that cannot be removed only takes space.
+            let _ = fs::remove_dir_all(commands::target_dir().join(folder));
+        }
+    }
+}
+
+/// Runs the ladder; returns whether no step failed.
 pub fn climb(extent: Extent) -> io::Result<bool> {
     let mut ladder = Ladder::new(commands::target_dir().join("xtask"))?;
     ladder
@@ -58,11 +72,11 @@ pub fn climb(extent: Extent) -> io::Result<bool> {
 }
 
 fn deep(ladder: &mut Ladder, extent: Extent) {
-    ladder.step("coverage", "does docs/coverage.md name what exists?", |job| {
+    ladder.step("coverage", "does everything exist that docs/coverage.md names?", |job| {
         let tree = Tree::load(&root()).map_err(|error| error.to_string())?;
         no_findings(job, &coverage::findings(&tree))
     });
-    ladder.step("dependencies", "does no second runtime come along, and no checker?", |job| {
+    ladder.step("dependencies", "do users get no second runtime, and no checker?", |job| {
         let findings = dependencies::PACKAGES.iter().map(|package| {
             Ok::<_, String>(dependencies::findings(package, &dependencies::tree(package)?))
         });
@@ -85,13 +99,13 @@ fn deep(ladder: &mut Ladder, extent: Extent) {
     });
     ladder.step(
         "features",
-        "do files and sockets work without io_uring, all features build, and a user's docs?",
+        "do all features and a user's docs build, and files and sockets work without io_uring?",
         |job| {
             let lints = ["--all-targets", "--", "-D", "warnings"];
             let io = ["clippy", "--package", "blitz-io"];
             command(job, &[&io[..], &lints].concat())?;
             command(job, &[&io[..], &["--all-features"], &lints].concat())?;
-            // The workspace has the feature on, for the tool's sake.
+            // In the workspace the feature is on, because the tool needs it.
             command(job, &["test", "--package", "blitz-io", "--lib", "--test", "backends"])?;
             command(job, &["test", "--package", "blitz-rt", "--test", "fs", "--test", "fs_file"])?;
             let macros = ["--package", "blitz-rt", "--features", "macros", "--test", "macros"];
@@ -135,15 +149,18 @@ fn deep(ladder: &mut Ladder, extent: Extent) {
         job.run(&mut commands::loom(None))?;
         passed()
     });
-    ladder.step("orderings", "does a model need each ordering of what has changed?", |job| {
+    ladder.step("orderings", "does a model need each ordering of the changed parts?", |job| {
         command(job, &["run", "--quiet", "--package", "xtask", "--", "orderings", "--changed"])
     });
+    extent.sweep("loom");
+    extent.sweep("xtask/orderings");
     ladder.step("shuttle", "pools in random schedules, their canaries", |job| {
         job.run(&mut commands::clippy_under("shuttle", "blitz-parts"))?;
         job.run(&mut commands::clippy_under("shuttle", "blitz-core"))?;
         job.run(&mut commands::shuttle(None))?;
         passed()
     });
+    extent.sweep("shuttle");
     ladder.step("stress", "many workers, few cores, optimised", |job| {
         let mut tests = targets("crates/blitz/tests");
         tests.retain(|name| name.starts_with("stress"));
@@ -159,14 +176,10 @@ fn deep(ladder: &mut Ladder, extent: Extent) {
         command(job, &[&signal[..], &["signal_tree"]].concat())?;
         Ok(Done::Passed(format!("{}; signals", tests.join(", "))))
     });
-    ladder.step(
-        "attack",
-        "programs that have broken the pool; random mixes, half a minute",
-        |job| {
-            job.run(&mut commands::attack(&["--minutes", "1"], false))?;
-            passed()
-        },
-    );
+    ladder.step("attack", "programs that have broken the pool; random mixes for a minute", |job| {
+        job.run(&mut commands::attack(&["--minutes", "1"], false))?;
+        passed()
+    });
     ladder.step("examples", "does each example run?", |job| {
         let mut ran = 0;
         for (package, folder) in WITH_EXAMPLES {
@@ -195,7 +208,7 @@ fn deep(ladder: &mut Ladder, extent: Extent) {
     });
     ladder.step(
         "page",
-        "does the page show in a browser what is wrong, and nothing else?",
+        "does the page show each fault in a browser, and nothing else wrong?",
         |job| {
             let browser = match page::Browser::find() {
                 Ok(browser) => browser,
@@ -221,24 +234,36 @@ fn deep(ladder: &mut Ladder, extent: Extent) {
         }
         passed()
     });
-    ladder.step("programs", "the same Rayon programs on both cores: right, and on which?", |job| {
+    extent.sweep("shim");
+    ladder.step("programs", "do Rayon programs run on each core, with equal results?", |job| {
         job.run(&mut commands::rayon_programs(&["fmt", "--check"]))?;
         job.run(&mut commands::rayon_programs(&["clippy", "--locked", "--", "-D", "warnings"]))?;
+        job.run(&mut commands::tokio_programs(&["fmt", "--check"]))?;
+        let strict = ["clippy", "--locked", "--all-features", "--", "-D", "warnings"];
+        job.run(&mut commands::tokio_programs(&strict))?;
         let blitz = ["run", "--release", "--package", "blitz-cli", "--", "bench", "--only"];
         command(job, &[&blitz[..], &[PROGRAM_CASE]].concat())
     });
+    extent.sweep("rayon-programs");
+    extent.sweep("tokio-programs");
+    extent.sweep("tokio-programs");
     ladder.step("suites", "Rayon's own tests on the drop-in rayon-core and on blitz-par", |job| {
         command(job, &["run", "--quiet", "--package", "xtask", "--", "suites", "--fast"])
     });
+    extent.sweep("suites");
     ladder.step("crates", "crates that services use, each in a program on Blitz", |job| {
         job.run(&mut commands::ecosystem(&["fmt", "--check"]))?;
         command(job, &["run", "--quiet", "--package", "xtask", "--", "crates", "--fast"])?;
         job.run(&mut commands::ecosystem(&["test", "--locked", "--doc", "--package", "light"]))?;
         passed()
     });
+    extent.sweep("ecosystem");
+    extent.sweep("debug");
+    extent.sweep("release");
     ladder.step("asan", "AddressSanitizer over the library's tests", |job| {
         sanitize(job, commands::nightly(), commands::asan(None))
     });
+    extent.sweep("asan");
     ladder.step("tsan", "ThreadSanitizer over the same, standard library included", |job| {
         sanitize(job, commands::nightly_with_sources(), commands::tsan(None))
     });

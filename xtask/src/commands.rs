@@ -1,30 +1,32 @@
-//! The commands of the steps, which are also commands of their own.
+//! The commands that the steps run. Each can also be run alone.
 
 use crate::tree::root;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// The target for which sanitizers are built: it must be named, so that build scripts stay free.
+/// The target of sanitizer builds. It must be named, so that build scripts get no sanitizer.
 const SANITIZER_TARGET: &str = "x86_64-unknown-linux-gnu";
 
-/// Where the drop-in `rayon-core` is, and the facade of our own iterators for Rayon's tests.
+/// The folders of the drop-in `rayon-core` and of the facade for Rayon's tests of `blitz-par`.
 pub const SHIMS: &[&str] = &["shims/rayon-core", "shims/rayon"];
-/// Where the programs are that `blitz bench` runs on both cores.
+/// The folder of the programs that `blitz bench` runs on Rayon's core and on Blitz's.
 pub const RAYON_PROGRAMS: &str = "bench/rayon-programs";
-/// Where the programs that use other crates are.
+/// The folder of the program with the tools that look inside of Tokio.
+pub const TOKIO_PROGRAMS: &str = "bench/tokio-programs";
+/// The folder of the programs that use other crates.
 pub const ECOSYSTEM: &str = "ecosystem";
 
-/// In the names of tests that measure or need very deep stacks: AddressSanitizer keeps frames
-/// elsewhere, and ThreadSanitizer follows calls to a depth of 64 Ki only.
+/// Part of the names of tests that measure or need very deep stacks. AddressSanitizer keeps frames
+/// elsewhere, and ThreadSanitizer follows calls only to a depth of 64 Ki.
 const DEEP_STACKS: &str = "deep_nesting";
 
-/// In the names of tests whose signals may hit a thread that sleeps.
+/// Part of the names of tests whose signals may hit a sleeping thread.
 const SIGNALS_FROM_OUTSIDE: &str = "signal_from_outside";
 
-/// In the names of stress tests that run once more on the other scheduler: in a target of their own
-/// they have no module before their name. Optimised they run on both; with a sanitizer once, since
-/// that takes long.
+/// Part of the names of stress tests that run again on the signal scheduler: there they are in
+/// modules such as `stress_net`, which their own targets do not have. Optimised builds run them on
+/// both schedulers; sanitizer builds run them once, because they are slow.
 pub const STRESS_AGAIN: &str = "stress_";
 
 /// `cargo` of the toolchain that runs this program.
@@ -43,7 +45,7 @@ pub fn target_dir() -> PathBuf {
     }
 }
 
-/// A command that builds into a folder of its own, so that it and the others keep their caches.
+/// Makes `command` build into `folder`, so that commands do not evict each other's caches.
 fn apart(mut command: Command, folder: &str) -> Command {
     command.env("CARGO_TARGET_DIR", target_dir().join(folder));
     command
@@ -57,7 +59,7 @@ pub fn loom(filter: Option<&str>) -> Command {
 }
 
 /// The pools of blitz-core under random schedules, or the programs whose path begins with `filter`.
-/// The other tests of the library are compiled, too, and do not work: shuttle's atomics need a
+/// The other tests of the library are compiled, too, but cannot run: shuttle's atomics need a
 /// schedule.
 pub fn shuttle(filter: Option<&str>) -> Command {
     let mut command = modelled("shuttle", "blitz-core", &["test", "--release", "--lib"]);
@@ -89,6 +91,14 @@ pub fn shim(folder: &str, arguments: &[&str]) -> Command {
 /// A cargo command for the programs that use Rayon, which are a workspace of their own.
 pub fn rayon_programs(arguments: &[&str]) -> Command {
     elsewhere(RAYON_PROGRAMS, "rayon-programs/lint", arguments)
+}
+
+/// A cargo command for the program with the tools that look inside of Tokio, which is a workspace
+/// of its own.
+pub fn tokio_programs(arguments: &[&str]) -> Command {
+    let mut command = elsewhere(TOKIO_PROGRAMS, "tokio-programs/lint", arguments);
+    command.env("RUSTFLAGS", "--cfg tokio_unstable");
+    command
 }
 
 /// A cargo command for the programs that use other crates, which are a workspace of their own.
@@ -139,12 +149,12 @@ pub fn load_tools() -> Command {
     command
 }
 
-/// Whether there is a nightly toolchain; else why it cannot be used.
+/// Checks that there is a nightly toolchain. The error says why it cannot be used.
 pub fn nightly() -> Result<(), String> {
     on_nightly("--version").map(drop)
 }
 
-/// Whether the nightly toolchain can build the standard library; else why not.
+/// Checks that the nightly toolchain can build the standard library. The error says why not.
 pub fn nightly_with_sources() -> Result<(), String> {
     let sysroot = on_nightly("--print=sysroot")?;
     let library = PathBuf::from(sysroot.trim()).join("lib/rustlib/src/rust/library");
@@ -154,7 +164,7 @@ pub fn nightly_with_sources() -> Result<(), String> {
     Err("the nightly toolchain has no component rust-src".into())
 }
 
-/// What the nightly compiler answers.
+/// Runs the nightly compiler and returns its answer.
 fn on_nightly(question: &str) -> Result<String, String> {
     let mut command = Command::new("rustup");
     command.args(["run", "nightly", "rustc", question]);
@@ -175,19 +185,19 @@ pub fn asan(filter: Option<&str>) -> Command {
     command
 }
 
-/// What the compiler is told for AddressSanitizer.
+/// The compiler flags for AddressSanitizer.
 const ADDRESS: &str = "-Zsanitizer=address --cfg blitz_asan";
 
 /// Sets the environment of a program with AddressSanitizer, and of its build.
 fn under_address_sanitizer(command: &mut Command) {
     command.env("RUSTFLAGS", format!("{ADDRESS} {THROUGH_LIBC}"));
     command.env("ASAN_OPTIONS", "detect_leaks=1:detect_stack_use_after_return=1");
-    // With it locals live elsewhere. Then a worker cannot see how much of its stack is used, and
-    // nests waits until there are no more tasks.
+    // AddressSanitizer keeps locals elsewhere. So a worker cannot see how much of its stack is
+    // used, and nests waits until no task is left.
     command.env("RUST_MIN_STACK", (64 << 20).to_string());
 }
 
-/// The adversary, with its own `options`: optimised, or under AddressSanitizer.
+/// `blitz-attack` with its `options`: optimised, or under AddressSanitizer.
 pub fn attack(options: &[&str], sanitizer: bool) -> Command {
     let run = ["run", "--release", "--package", "blitz-attack"];
     if !sanitizer {
@@ -206,17 +216,17 @@ pub fn attack(options: &[&str], sanitizer: bool) -> Command {
 }
 
 /// The library's unit and integration tests under ThreadSanitizer. The standard library is built
-/// with it, too: as shipped its mutexes and counts are invisible, and whatever they guard looks
-/// like a race.
+/// with it, too: as shipped, its mutexes and reference counts are invisible, and the data they
+/// guard looks racy.
 pub fn tsan(filter: Option<&str>) -> Command {
     let mut command = sanitized("tsan", "-Zsanitizer=thread", &["-Zbuild-std"], filter);
-    // It delays a signal until the thread makes a call that it intercepts: a thread that sleeps
-    // never does.
+    // ThreadSanitizer delays a signal until the thread makes an intercepted call. A sleeping thread
+    // makes none.
     command.args(["--skip", SIGNALS_FROM_OUTSIDE]);
     command
 }
 
-/// Use the C library for sockets: a sanitizer knows its calls and what they write.
+/// Makes rustix call the C library: sanitizers intercept its calls and know which bytes they write.
 const THROUGH_LIBC: &str = "--cfg rustix_use_libc";
 
 fn sanitized(folder: &str, flags: &str, options: &[&str], filter: Option<&str>) -> Command {
@@ -247,7 +257,7 @@ fn integration_tests() -> Vec<String> {
     found
 }
 
-/// The names of the targets in `folder`: its Rust files, without their end.
+/// Returns the names of the targets in `folder`: Rust files, and folders with a `main.rs`.
 pub fn targets(folder: &str) -> Vec<String> {
     let mut found = Vec::new();
     // A folder that does not exist has no targets.

@@ -1,5 +1,5 @@
 //! Checks `docs/coverage.md`: each row names files, items and tests that exist, and no line of the
-//! documents' checklist is missing. Also checks that `blitz-par` has all that Rayon has.
+//! documents' checklist is missing. Also checks that `blitz-par` has every item of Rayon's API.
 
 mod inventory;
 
@@ -8,16 +8,16 @@ use std::collections::BTreeSet;
 use std::fmt;
 
 const PAGE: &str = "docs/coverage.md";
-/// Where the names of benchmarks are put together.
+/// The files that compose the names of benchmarks.
 const CATALOGUE: &[&str] = &["bench/src/catalogue/", "bench/contestant/src/"];
 
 /// The documents' letters, and how many lines the checklist has for each.
 const CHECKLIST: &[(char, usize)] = &[('A', 8), ('B', 7), ('C', 5), ('D', 13), ('E', 6)];
 
-/// A wrong statement of the page.
+/// A wrong statement on the page.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Finding {
-    /// Counted from 1; 0 if the page as a whole is meant.
+    /// Counted from 1; 0 for the page as a whole.
     line: usize,
     message: String,
 }
@@ -39,7 +39,7 @@ struct Row<'a> {
     proofs: Vec<&'a str>,
 }
 
-/// All wrong statements of the page, and what `blitz-par` lacks.
+/// Returns the wrong statements on the page, and the items that `blitz-par` lacks.
 pub fn findings(tree: &Tree) -> Vec<Finding> {
     let mut found = page_findings(tree);
     found.extend(inventory::findings(tree));
@@ -89,7 +89,7 @@ fn page_findings(tree: &Tree) -> Vec<Finding> {
     found
 }
 
-/// Files must exist; an item must be in one of the files that its row names.
+/// Checks that files exist, and that each item is in one of the files that its row names.
 fn check_places(tree: &Tree, places: &[&str], complain: &mut impl FnMut(String)) {
     let (paths, items): (Vec<&str>, Vec<&str>) =
         places.iter().partition(|place| place.contains('/') || place.ends_with(".rs"));
@@ -138,7 +138,7 @@ fn rows(text: &str) -> impl Iterator<Item = Row<'_>> {
     })
 }
 
-/// What stands between backticks.
+/// The texts between backticks.
 fn code(cell: &str) -> Vec<&str> {
     cell.split('`').skip(1).step_by(2).collect()
 }
@@ -177,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_exist_is_found() {
+    fn names_that_do_not_exist_are_found() {
         let bad = "| A1.1 | what | `a/c.rs` `There` | `helper` `wor_…` `bench:nap/fib-35` | – |\n\
                    | A1.2 | what | nothing | nothing | – |\n| A1.2 | what | `a/b.rs` | `works` | |\n";
         let found = check(bad);

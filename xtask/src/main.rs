@@ -15,7 +15,8 @@ mod page;
 mod source;
 mod suites;
 mod tidy;
-/// The programs that drive HTTP servers: the benchmarks' own file, since this crate uses none.
+/// The load tools for HTTP servers. This is the benchmarks' file, because this crate has no
+/// dependencies.
 #[path = "../../bench/src/load/tool.rs"]
 mod tool;
 mod tree;
@@ -34,6 +35,7 @@ Chores of the Blitz workspace.
 cargo xtask ci               everything that CI checks, with a table at the end
 cargo xtask ci --fast        only formatting, lints, tidy and documentation
 cargo xtask ci --tested      without `cargo test --workspace`, which you have run yourself
+cargo xtask ci --sweep       removes build folders that no later step uses: for machines with little disk
 cargo xtask tidy             the rules of the house
 cargo xtask graph [CRATE]    which module names which, and circles; --write draws the order in ARCHITECTURE.md
 cargo xtask unsafe           how much unsafe code each file has; --write puts it into SECURITY.md
@@ -152,6 +154,7 @@ fn extent(options: &[&str]) -> Option<ci::Extent> {
         match *option {
             "--fast" => extent.fast = true,
             "--tested" => extent.tested = true,
+            "--sweep" => extent.sweep = true,
             _ => return None,
         }
     }
@@ -185,7 +188,7 @@ fn compare(folder: &str, options: &[&str]) -> io::Result<bool> {
     run(commands::bench_beside(&commands::blitz_of(other), options))
 }
 
-/// Looks at the page of a demo with a browser, if there is one.
+/// Tests the page of a demo in a browser, if one is installed.
 fn look_at_page(options: page::Options) -> io::Result<bool> {
     let browser = match page::Browser::find() {
         Ok(browser) => browser,
@@ -231,8 +234,9 @@ mod tests {
 
     #[test]
     fn options_of_ci() {
-        assert_eq!(extent(&[]), Some(Extent { fast: false, tested: false }));
-        assert_eq!(extent(&["--fast", "--tested"]), Some(Extent { fast: true, tested: true }));
+        assert_eq!(extent(&[]), Some(Extent::default()));
+        let all = Extent { fast: true, tested: true, sweep: true };
+        assert_eq!(extent(&["--fast", "--tested", "--sweep"]), Some(all));
         assert_eq!(extent(&["--slow"]), None);
     }
 }

@@ -1,7 +1,7 @@
-//! Finds which modules of a crate name which others, from the paths in its files. For the rule
-//! about the direction of calls and for its drawings.
+//! Finds which modules of a crate name which others, from the paths in its files. Used by the rule
+//! about the direction of calls and by its drawings.
 //!
-//! A module here is a file; modules inside of a file belong to it. A path counts for the module
+//! A module here is a file; modules inside a file belong to it. A path counts for the module
 //! that defines what the path names, not for the one that re-exports it.
 
 use crate::source::{Token, after_group, starts_with};
@@ -27,13 +27,13 @@ pub struct Edge {
     pub test: bool,
 }
 
-/// Whether module `inner` is `outer` or lies inside of it.
+/// Whether module `inner` is `outer` or lies inside it.
 pub fn is_within(inner: &str, outer: &str) -> bool {
     outer.is_empty()
         || inner.strip_prefix(outer).is_some_and(|rest| rest.is_empty() || rest.starts_with("::"))
 }
 
-/// Joins the path of a module with the name of one inside of it.
+/// Joins the path of a module with the name of one inside it.
 fn join(module: &str, name: &str) -> String {
     if module.is_empty() { name.to_owned() } else { format!("{module}::{name}") }
 }
@@ -77,9 +77,9 @@ impl Graph {
         Graph { modules: crate_.modules, edges: edges.into_iter().collect() }
     }
 
-    /// One cycle of modules for each knot of them: among the modules of one folder, each with all
-    /// that is inside of it, and the folder's own `mod.rs`. Edges that `counts` refuses do not
-    /// exist.
+    /// Returns one cycle of modules for each group of modules that depend on each other. A node is
+    /// a module of one folder with everything inside it, or the folder's own `mod.rs`. Edges for
+    /// which `counts` returns false are ignored.
     pub fn cycles(&self, counts: impl Fn(&Edge) -> bool) -> Vec<Vec<&Edge>> {
         let edges: Vec<&Edge> = self.edges.iter().filter(|edge| counts(edge)).collect();
         let folders: BTreeSet<&str> =
@@ -88,7 +88,7 @@ impl Graph {
         for folder in folders {
             let mut arcs: BTreeMap<&str, BTreeMap<&str, &Edge>> = BTreeMap::new();
             for &edge in &edges {
-                // The root may know everything.
+                // The root may name every module.
                 let ends = [&edge.from, &edge.to].map(|end| inside(end, folder));
                 if let [Some(from), Some(to)] = ends {
                     if from != to && !from.is_empty() && !to.is_empty() {
@@ -110,8 +110,7 @@ impl Graph {
     }
 }
 
-/// What `module` is among the modules directly inside of `folder`; `folder` itself for its
-/// `mod.rs`.
+/// The module directly inside `folder` that contains `module`; `folder` itself for its `mod.rs`.
 fn inside<'m>(module: &'m str, folder: &str) -> Option<&'m str> {
     if !is_within(module, folder) {
         return None;
@@ -124,7 +123,7 @@ fn inside<'m>(module: &'m str, folder: &str) -> Option<&'m str> {
     })
 }
 
-/// The shortest way from `start` back to it.
+/// The shortest path from `start` back to `start`.
 fn shortest_cycle<'e>(
     arcs: &BTreeMap<&'e str, BTreeMap<&'e str, &'e Edge>>,
     start: &'e str,
@@ -163,14 +162,16 @@ fn module_of(path: &str, sources: &str) -> Option<String> {
     Some(if inner == "lib" { String::new() } else { inner.replace('/', "::") })
 }
 
-/// What the paths of one module can begin with, and which paths it has.
+/// The names that a path of one module can begin with, and the module's paths.
 #[derive(Default)]
 struct Scope {
-    /// What names mean that a `use` has brought in.
+    /// The paths of names that a `use` has imported.
     imports: BTreeMap<String, Vec<String>>,
     mentions: Vec<Mention>,
-    /// Words outside of `use` items that may be names of something imported.
+    /// Words outside `use` items that may be imported names.
     words: BTreeSet<String>,
+    /// The macros that it defines by `macro_rules`.
+    macros: BTreeSet<String>,
 }
 
 /// A path as it is written.
@@ -195,13 +196,13 @@ enum Kind {
 }
 
 struct Crate {
-    /// By module, modules inside of files included.
+    /// By module, modules inside files included.
     scopes: BTreeMap<String, Scope>,
     /// The modules that are files.
     modules: BTreeSet<String>,
 }
 
-/// What a path leads to.
+/// The target of a path.
 enum Target {
     Module(String),
     /// Something that the module defines.
@@ -220,24 +221,41 @@ impl Crate {
 
     /// The module that `mention`, in `scope`, makes the module of `scope` depend on.
     fn meant_by(&self, module: &str, scope: &Scope, mention: &Mention) -> Option<String> {
-        let target = self.resolve(module, &mention.segments, 0)?;
+        let target = match self.resolve(module, &mention.segments, 0) {
+            // `macro_export` puts a macro into the root, and `macro_use` into every later module,
+            // wherever it is defined.
+            Some(Target::Item(root)) if mention.kind == Kind::Macro && root.is_empty() => {
+                self.definer(module, mention.segments.last()?)?
+            }
+            None if mention.kind == Kind::Macro => {
+                self.definer(module, mention.segments.last()?)?
+            }
+            found => found?,
+        };
         let counts = match (mention.kind, &target) {
-            // Paths that begin with the imported module say what is meant.
+            // Importing a module does not count: the paths that begin with it count.
             (Kind::Import | Kind::Export, Target::Module(_)) => false,
             // A `mod.rs` that re-exports its own submodules does not depend on them.
             (Kind::Export, Target::Item(inner)) => {
                 let name = mention.segments.last()?;
                 !is_within(inner, module) || scope.words.contains(name)
             }
-            // `macro_export` puts a macro into the root, wherever it is defined.
-            (Kind::Macro, Target::Item(inner)) => !inner.is_empty(),
             _ => true,
         };
         let (Target::Module(to) | Target::Item(to)) = target;
         counts.then(|| self.file_module(&to))
     }
 
-    /// What `segments` mean in `module`; nothing if they lead to another crate.
+    /// The module that defines macro `name`, if it is one of this crate's; `module` itself if that
+    /// defines one of this name.
+    fn definer(&self, module: &str, name: &str) -> Option<Target> {
+        let defines = |scope: &Scope| scope.macros.contains(name);
+        let own = self.scopes.get_key_value(module).filter(|(_, scope)| defines(scope));
+        let found = own.or_else(|| self.scopes.iter().find(|(_, scope)| defines(scope)));
+        found.map(|(definer, _)| Target::Item(definer.clone()))
+    }
+
+    /// Resolves `segments` in `module`; `None` if they lead to another crate.
     fn resolve(&self, module: &str, segments: &[String], depth: usize) -> Option<Target> {
         const DEPTH_MAX: usize = 16;
         let mut at = module.to_owned();
@@ -318,7 +336,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Reads a path outside of `use`, or a single word; returns where it ends.
+    /// Reads a path outside `use`, or a single word; returns where it ends.
     fn read_path(&mut self, at: usize) -> usize {
         let goes_on = at >= 2 && starts_with(&self.tokens, at - 2, &[":", ":"]);
         let is_visibility = at >= 2 && starts_with(&self.tokens, at - 2, &["(", "in"]);
@@ -333,11 +351,14 @@ impl<'a> Reader<'a> {
             || self.text(end) == ":" && self.text(end + 1) != ":";
         let kind = if self.text(end) == "!" { Kind::Macro } else { Kind::Inline };
         let line = self.tokens[at].line;
+        let defined = (self.text(at) == "macro_rules").then(|| self.text(at + 2));
         let scope = self.scope();
+        scope.macros.extend(defined.map(str::to_owned));
         if !is_new && !goes_on {
             scope.words.insert(segments[0].clone());
         }
-        if segments.len() > 1 && !goes_on && !is_visibility {
+        let is_path = segments.len() > 1 || kind == Kind::Macro;
+        if is_path && !goes_on && !is_visibility {
             scope.mentions.push(Mention { segments, line, kind });
         }
         end
@@ -354,7 +375,7 @@ impl<'a> Reader<'a> {
         self.read_tree(at + 1, &[], kind)
     }
 
-    /// Reads one tree of a `use` item below `prefix`; returns the index of the mark behind it.
+    /// Reads one tree of a `use` item below `prefix`; returns the index of the mark after it.
     fn read_tree(&mut self, mut at: usize, prefix: &[String], kind: Kind) -> usize {
         let mut segments = prefix.to_vec();
         loop {
@@ -443,7 +464,7 @@ mod tests {
     }
 
     #[test]
-    fn paths_lead_to_what_they_name() {
+    fn paths_lead_to_the_module_that_defines_the_item() {
         let d = "use crate::a::f;\nuse crate::b::{B, c::{self, C as D}};\nfn g() { c::h(); }";
         assert_eq!(edges(&[A, B, C, ("d.rs", d)]), ["d -> a", "d -> b", "d -> b::c"]);
         let inline = "fn g(x: crate::b::B) { crate::a::f::<u8>(); Vec::<super::b::c::C>::new(); }";
@@ -477,7 +498,7 @@ mod tests {
     }
 
     #[test]
-    fn a_module_that_hands_on_what_is_inside_of_it_may_use_it_as_well() {
+    fn a_module_that_re_exports_its_submodules_may_also_use_them() {
         let b = ("b/mod.rs", "mod c;\npub use c::C;\nfn f(c: C) {}");
         assert_eq!(edges(&[b, C]), ["b -> b::c"]);
         let other_names = ("b/mod.rs", "mod c;\npub use c::f;\nfn f(f: u8) { x.f(); X::f(); }");
@@ -503,6 +524,19 @@ mod tests {
             "macro_rules! m { () => { $crate::a::f(); $crate::exported!(); } }\npub(crate) use m;";
         let e = "use crate::d::m;\nm!();";
         assert_eq!(edges(&[A, ("d.rs", d), ("e.rs", e)]), ["d -> a", "e -> d"]);
+    }
+
+    #[test]
+    fn a_macro_counts_for_the_module_that_defines_it() {
+        let d = ("d.rs", "#[macro_export]\nmacro_rules! m { () => { n!() } }\nfn f() { m!(); }");
+        let by_path = ("e.rs", "fn f() { crate::m!(); vec![]; matches!(1, 1); }");
+        assert_eq!(edges(&[d, by_path]), ["e -> d"]);
+        let by_scope = ("e.rs", "fn f() { m!(); }\nmod inner { fn g() { m!(); } }");
+        assert_eq!(edges(&[d, by_scope]), ["e -> d"]);
+        let own = ("e.rs", "macro_rules! m { () => {} }\nfn f() { m!(); }");
+        assert_eq!(edges(&[d, own]), Vec::<String>::new());
+        let imported = ("e.rs", "macro_rules! m { () => {} }\npub(crate) use m;");
+        assert_eq!(edges(&[d, imported, ("g.rs", "use crate::e::m;\nm!();")]), ["g -> e"]);
     }
 
     #[test]

@@ -1,5 +1,5 @@
-//! What Rayon 1.12 offers and `blitz-par` has, by name. Every method is in its trait's body, and
-//! some law calls every method and every function.
+//! The items of Rayon 1.12 that `blitz-par` must have, by name. Every method is in its trait's
+//! body, and some law calls every method and every function.
 
 use super::Finding;
 use crate::source::{Token, after_group, starts_with};
@@ -108,7 +108,7 @@ const METHODS: &[(&str, &[&str])] = &[
             "len",
         ],
     ),
-    // Every parallel iterator has them here, not only indexed ones.
+    // Here every parallel iterator has them, not only indexed ones.
     ("ParallelIteratorExt", &["with_min_len", "with_max_len"]),
     (
         "ParallelSlice",
@@ -196,7 +196,7 @@ const TABLES: &[(&str, usize)] = &[
     ("RESULTS", 5),
 ];
 
-/// What is missing.
+/// The missing items.
 pub fn findings(tree: &Tree) -> Vec<Finding> {
     let mut found = Vec::new();
     let mut complain = |message: String| found.push(Finding { line: 0, message });
@@ -278,7 +278,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_missing_is_found() {
+    fn missing_items_are_found() {
         let code = layers("trait A { fn a(&self) {} } fn b() { x.a(); c::<u8>(); }").code;
         let tokens = tokens(&code);
         assert!(trait_has(&tokens, "A", "a") && !trait_has(&tokens, "A", "b"));

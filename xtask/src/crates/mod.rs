@@ -1,5 +1,5 @@
-//! Crates that services use, each in a small program on Blitz: `ecosystem/` has the programs, a
-//! workspace of its own, and `docs/crates.md` the result.
+//! Runs crates that services use, each in a small program on Blitz. The workspace `ecosystem/` has
+//! the programs, `docs/crates.md` the results.
 
 #[path = "../../../tools/blitz-cli/src/crates/catalogue.rs"]
 mod catalogue;
@@ -19,15 +19,15 @@ use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
-/// The packages of `ecosystem/`, those that CI builds first.
-const PACKAGES: &[&str] = &["light", "net", "data"];
+/// The packages of `ecosystem/`. Those that CI builds come first.
+const PACKAGES: &[&str] = &["light", "net", "data", "heavy"];
 const FAST: &[&str] = &["light"];
 /// The example of a service that was written for Tokio, in `examples/`.
 const PORT: &str = "port";
 
-/// A build that takes longer hangs.
+/// A build that takes longer counts as hung.
 const BUILD_LIMIT: Duration = Duration::from_secs(40 * 60);
-/// So do programs.
+/// A program that takes longer counts as hung.
 const LIMIT: Duration = Duration::from_secs(5 * 60);
 
 /// What to run.
@@ -40,7 +40,7 @@ pub struct Options {
 }
 
 impl Options {
-    /// From the command line; `None` if it makes no sense.
+    /// Parses the command line; `None` if it is not valid.
     pub fn parse(words: &[&str]) -> Option<Options> {
         let mut options = Options::default();
         let mut words = words.iter();
@@ -63,7 +63,7 @@ enum Outcome {
     Skipped(String),
 }
 
-/// The three ways to use a crate: the test's name, and what the catalogue says of it.
+/// The three ways to use a crate: the name of the test, and the catalogue's text about it.
 fn ways(entry: &Entry) -> [(&'static str, &'static str); 3] {
     [("as_is", entry.as_is), ("by_trait", entry.by_trait), ("as_a_guest", entry.guest)]
 }
@@ -78,7 +78,7 @@ fn promised(package: &str) -> impl Iterator<Item = (&'static Entry, String)> {
     })
 }
 
-/// Builds and runs the programs and prints the table; returns whether all went well.
+/// Builds and runs the programs and prints the table; returns whether all of them passed.
 pub fn run(options: &Options) -> io::Result<bool> {
     let only = match options.only.as_deref() {
         None => None,
@@ -111,11 +111,11 @@ pub fn run(options: &Options) -> io::Result<bool> {
                 None => ("MISSING", "the catalogue promises a test of this name"),
             };
             good &= matches!(mark, "ok" | "skipped");
-            let version = page::version(entry.name)?.unwrap_or_default();
+            let version = page::version(entry)?.unwrap_or_default();
             println!("{:28} {version:12} {:12} {mark} {why}", entry.name, way_of(test));
         }
         for test in outcomes.keys().filter(|test| !wanted.iter().any(|(_, known)| known == *test)) {
-            println!("{test}: the catalogue has no word of it");
+            println!("{test}: the catalogue does not list it");
             good = false;
         }
     }
@@ -123,7 +123,7 @@ pub fn run(options: &Options) -> io::Result<bool> {
         let mut port = commands::ecosystem(&["run", "--locked", "--quiet", "--package", PORT]);
         println!("$ {}", describe(&port));
         good &= port.status()?.success();
-        // The difference to the service for Tokio, as the example tells it.
+        // The diff between the port and the service for Tokio, as the example documents it.
         let mut diff = commands::undo_port();
         println!("$ {}", describe(&diff));
         good &= diff.status()?.success();
@@ -163,7 +163,7 @@ fn run_package(
     Ok(Some(all))
 }
 
-/// Reads what the test program has printed.
+/// Parses the output of a test program.
 fn outcomes(text: &str) -> BTreeMap<String, Outcome> {
     let mut outcomes = BTreeMap::new();
     let mut speaks = "";

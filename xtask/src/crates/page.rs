@@ -1,5 +1,4 @@
-//! `docs/crates.md`: its table is made of the catalogue and of the versions that the programs are
-//! locked to.
+//! Generates the table of `docs/crates.md` from the catalogue and the lock file of the programs.
 
 use super::catalogue::{ENTRIES, Entry};
 use super::{promised, ways};
@@ -13,19 +12,37 @@ const LOCK: &str = "ecosystem/Cargo.lock";
 const BEGIN: &str = "<!-- crates: begin, written by `cargo xtask crates --write` -->";
 const END: &str = "<!-- crates: end -->";
 
-/// The version of a crate that the programs are locked to.
+/// The version of a crate that its program is locked to.
 ///
 /// # Errors
 /// If the file cannot be read.
-pub fn version(name: &str) -> io::Result<Option<String>> {
-    Ok(locked(&fs::read_to_string(root().join(LOCK))?, name))
+pub fn version(entry: &Entry) -> io::Result<Option<String>> {
+    Ok(locked(&fs::read_to_string(root().join(LOCK))?, entry))
 }
 
-/// The newest version of `name` in the text of a lock file: the last one.
-fn locked(lock: &str, name: &str) -> Option<String> {
-    let header = format!("\nname = \"{name}\"\nversion = \"");
-    let (_, rest) = lock.rsplit_once(&header)?;
-    Some(rest.split('"').next()?.to_owned())
+/// The version of the crate that its package depends on, by the text of a lock file.
+fn locked(lock: &str, entry: &Entry) -> Option<String> {
+    let of = |name| lock.split("[[package]]").filter(move |text| named(text, name));
+    let wanted = of(entry.package).find_map(|package| {
+        // A dependency has its version behind its name if there are several in the file.
+        let words = package.lines().filter_map(|line| line.trim().strip_prefix('"'));
+        let mut words = words.map(|line| line.trim_end_matches(['"', ',']).split(' '));
+        words.find_map(|mut words| (words.next() == Some(entry.name)).then(|| words.next()))
+    })?;
+    match wanted {
+        Some(version) => Some(version.to_owned()),
+        None => of(entry.name).find_map(|package| field(package, "version")).map(str::to_owned),
+    }
+}
+
+fn named(package: &str, name: &str) -> bool {
+    field(package, "name") == Some(name)
+}
+
+/// The text of a field of a package in a lock file.
+fn field<'a>(package: &'a str, name: &str) -> Option<&'a str> {
+    let mut lines = package.lines();
+    lines.find_map(|line| line.strip_prefix(name)?.strip_prefix(" = \"")?.strip_suffix('"'))
 }
 
 /// The page with the table between its marks.
@@ -40,9 +57,9 @@ fn table(lock: &str) -> String {
         "| crate | tried | as it is | by a trait or hook of the crate | with the guest |\n\
          |---|---|---|---|---|\n",
     );
-    // Only what a program shows.
+    // List only entries that have a program.
     for entry in ENTRIES.iter().filter(|entry| !entry.package.is_empty()) {
-        let tried = locked(lock, entry.name).unwrap_or_else(|| "?".to_owned());
+        let tried = locked(lock, entry).unwrap_or_else(|| "?".to_owned());
         let [(_, as_is), (_, by_trait), (_, guest)] = ways(entry);
         let _ = writeln!(text, "| {} | {tried} | {as_is} | {by_trait} | {guest} |", entry.name);
     }
@@ -61,7 +78,7 @@ pub fn write() -> io::Result<bool> {
     Ok(true)
 }
 
-/// What page, catalogue and programs do not agree on.
+/// The disagreements between page, catalogue and programs.
 pub fn findings(tree: &Tree) -> Vec<(String, String)> {
     let mut found = Vec::new();
     let lock = fs::read_to_string(root().join(LOCK)).unwrap_or_default();
@@ -95,13 +112,18 @@ fn program(entry: &Entry) -> String {
 mod tests {
     use super::{BEGIN, END, ENTRIES, locked, rewritten};
 
-    const LOCK: &str = "version = 4\n\n[[package]]\nname = \"axum\"\nversion = \"0.7.1\"\n\n\
-                        [[package]]\nname = \"axum\"\nversion = \"0.8.9\"\n";
+    const LOCK: &str = "version = 4\n\n[[package]]\nname = \"axum\"\nversion = \"0.8.9\"\n\n\
+                        [[package]]\nname = \"axum\"\nversion = \"0.9.0\"\n\n\
+                        [[package]]\nname = \"bb8\"\nversion = \"0.9.1\"\n\n\
+                        [[package]]\nname = \"light\"\nversion = \"0.0.0\"\n\
+                        dependencies = [\n \"axum 0.8.9\",\n \"bb8\",\n]\n";
 
     #[test]
-    fn the_newest_version_counts() {
-        assert_eq!(locked(LOCK, "axum").as_deref(), Some("0.8.9"));
-        assert_eq!(locked(LOCK, "xum"), None);
+    fn the_version_that_the_program_uses_counts() {
+        let of = |name| locked(LOCK, ENTRIES.iter().find(|entry| entry.name == name).unwrap());
+        assert_eq!(of("axum").as_deref(), Some("0.8.9"), "another crate has a newer one");
+        assert_eq!(of("bb8").as_deref(), Some("0.9.1"));
+        assert_eq!(of("flume"), None);
     }
 
     #[test]

@@ -50,12 +50,12 @@ enum Verdict {
     TimedOut { model: String },
     /// The list gives a reason; it was not tried.
     Accepted,
-    /// The budget was spent. `doubtful`: the model that the table names passes.
+    /// The time was over. `doubtful` means that the model in the table passes without the ordering.
     Untried { doubtful: bool },
 }
 
 impl Options {
-    /// The options that `words` name; none if they are not understood.
+    /// Parses the options in `words`; none if they are not valid.
     pub fn parse(words: &[&str]) -> Option<Options> {
         let mut options = Options::default();
         let mut words = words.iter();
@@ -94,7 +94,7 @@ pub fn run(options: &Options) -> io::Result<bool> {
     let changed = match options.changed.then(changed::folders).transpose() {
         Ok(changed) => changed.unwrap_or_default(),
         Err(why) => {
-            println!("skipped, for it is not known what has changed: {why}");
+            println!("skipped, because the changes are not known: {why}");
             return Ok(true);
         }
     };
@@ -295,7 +295,7 @@ impl Verdict {
         }
     }
 
-    /// What the table says, if there is something new to say.
+    /// The new text for the table, if it changes.
     fn in_table(&self, site: &Site) -> Option<String> {
         let how = match self {
             Verdict::Killed { model, .. } => return Some(table::killed_by(model)),
@@ -310,7 +310,7 @@ impl Verdict {
         })
     }
 
-    /// What is wrong, if something is.
+    /// The problem, if there is one.
     fn problem(&self, site: &Site) -> Option<&'static str> {
         let is_listed = accepted::reason(&site.folder, &site.key()).is_some();
         match self {
@@ -328,7 +328,7 @@ impl Verdict {
     }
 }
 
-/// Whether each ordering that a model reached was also found in the source.
+/// Checks that each ordering that a model reached was also found in the source.
 fn reaches_only_known(models: &Models, sites: &[Site], tree: &Tree) -> bool {
     let known: BTreeSet<&str> = sites.iter().flat_map(|site| site.place.split(',')).collect();
     let reached = models.tests.iter().flat_map(Model::reached).collect::<BTreeSet<_>>();
@@ -338,7 +338,7 @@ fn reaches_only_known(models: &Models, sites: &[Site], tree: &Tree) -> bool {
         let path = format!("{SOURCES}{}", parts.next().unwrap_or_default());
         let line = parts.next().and_then(|line| line.parse::<usize>().ok()).unwrap_or(1);
         if tree.file(&path).is_some_and(|file| !file.is_test(line - 1)) {
-            println!("{place}: a model comes to an ordering here that the source does not show");
+            println!("{place}: a model reaches an ordering here that was not found in the source");
             fine = false;
         }
     }

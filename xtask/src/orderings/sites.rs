@@ -1,9 +1,9 @@
 //! Finds the orderings and fences of blitz-parts in its source.
 //!
-//! A site is a call that is given an ordering other than `Relaxed`, or a fence. The source decides,
-//! so a site that no model reaches is found, too. Models name the sites that they reach by file,
-//! line and column of the call, as `#[track_caller]` gives it. So a function with that attribute
-//! has no sites of its own: each call of it is a site.
+//! A site is a fence, or a call with an ordering other than `Relaxed`. Sites are read from the
+//! source, so those that no model reaches are found, too. A model names each site that it reaches
+//! by the file, line and column that `#[track_caller]` gives for the call. So a function with that
+//! attribute has no sites of its own: each call of it is a site.
 
 use crate::source::{Token, after_group, starts_with};
 use crate::tree::{File, Tree};
@@ -12,13 +12,13 @@ use std::collections::BTreeMap;
 /// Where the protocols are.
 pub const SOURCES: &str = "crates/blitz-parts/src/";
 
-/// Where the orderings of the checkers' own wrappers are.
+/// The folder of the checkers' own wrappers, whose orderings are no sites.
 const PRIM: &str = "prim";
 
 /// One ordering, or one fence.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Site {
-    /// The protocol: a folder of blitz-parts, or a file beside the folders without its end.
+    /// The protocol: a folder of blitz-parts, or a file beside the folders, without `.rs`.
     pub folder: String,
     /// The function, with its type: `Deque::steal`.
     pub function: String,
@@ -26,12 +26,12 @@ pub struct Site {
     pub operation: String,
     /// `SeqCst`, `Acquire on failure`.
     pub ordering: String,
-    /// As the models name it: `deque/mod.rs:252:21:0`. Several, with commas between them, if it is
-    /// an ordering of a function that passes on the place of its callers.
+    /// As the models name it: `deque/mod.rs:252:21:0`. For an ordering in a function with
+    /// `#[track_caller]`, several places with commas between them.
     pub place: String,
 }
 
-/// An error in a source whose orderings cannot be distinguished.
+/// A function whose orderings cannot be told apart.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Unclear {
     pub path: String,
@@ -114,17 +114,17 @@ struct Function {
     begin: usize,
     body: usize,
     end: usize,
-    /// Passes on the place of its caller.
+    /// Whether it has `#[track_caller]`.
     is_tracked: bool,
     takes_ordering: bool,
 }
 
-/// Functions that pass on the place of their callers.
+/// Functions with `#[track_caller]`.
 struct Helpers {
-    /// By folder and name, of those that take an ordering: the one of a failed exchange in them, if
-    /// it is their own.
+    /// Functions that take an ordering, by folder and name. The value is the ordering of a failed
+    /// exchange inside, if the function chooses that one itself.
     orderings: BTreeMap<(String, String), Option<Site>>,
-    /// The names of those that are fences.
+    /// The names of functions that are fences.
     fences: Vec<String>,
 }
 
@@ -160,7 +160,8 @@ impl<'a> Source<'a> {
         around.max_by_key(|function| function.begin)
     }
 
-    /// The ordering of a failed exchange in a function that takes the other one.
+    /// The ordering of a failed exchange in a function that takes the success ordering as an
+    /// argument.
     fn failure_in(&self, function: &Function) -> Option<Site> {
         let calls = (function.body..function.end).filter(|&at| self.is_call(at));
         let mut exchanges = calls.filter(|&at| self.tokens[at].text.starts_with(EXCHANGE));
@@ -185,8 +186,8 @@ impl<'a> Source<'a> {
             let line = self.tokens[function.begin].line;
             if function.takes_ordering && !function.is_tracked && !self.file.is_test(line) {
                 let message = format!(
-                    "`{}` takes an ordering: with `#[cfg_attr(blitz_loom, track_caller)]` \
-                     `cargo xtask orderings` tells its callers apart",
+                    "`{}` takes an ordering: add `#[cfg_attr(blitz_loom, track_caller)]`, so that \
+                     `cargo xtask orderings` can tell its callers apart",
                     function.title
                 );
                 unclear.push(Unclear { path: self.file.path.clone(), line, message });
@@ -267,7 +268,7 @@ impl<'a> Source<'a> {
         strongest(&arguments(&self.tokens[begin + 3..end]).concat())
     }
 
-    /// Where the path begins that ends at `at`: `prim::fence`.
+    /// The first token of the path, such as `prim::fence`, that ends at `at`.
     fn path_begin(&self, mut at: usize) -> usize {
         while at >= 3 && starts_with(&self.tokens, at - 2, &[":", ":"]) {
             at -= 3;
@@ -275,7 +276,7 @@ impl<'a> Source<'a> {
         at
     }
 
-    /// How the call at `at` reads: the field and the method, or the path.
+    /// The text of the call at `at`: the field and the method, or the path.
     fn operation(&self, at: usize, first: usize) -> String {
         let name = self.tokens[at].text;
         if first < at {
@@ -293,7 +294,7 @@ impl<'a> Source<'a> {
 const EXCHANGE: &str = "compare_exchange";
 const ON_FAILURE: &str = " on failure";
 
-/// Orderings from weak to strong, and how they are called here.
+/// The names of orderings, from weak to strong.
 const WORDS: [&str; 5] = ["Relaxed", "Release", "Acquire", "AcqRel", "SeqCst"];
 const NAMES: [Option<&str>; 5] =
     [None, Some("Release"), Some("Acquire"), Some("AcqRel"), Some("SeqCst")];
@@ -307,8 +308,7 @@ fn strongest(words: &[&str]) -> Option<usize> {
     words.iter().filter_map(|word| rank(word)).max()
 }
 
-/// The words of each argument, without what stands in inner parentheses: that belongs to other
-/// calls.
+/// The words of each argument, without inner parentheses, which belong to other calls.
 fn arguments<'a>(tokens: &[Token<'a>]) -> Vec<Vec<&'a str>> {
     let mut found = vec![Vec::new()];
     let (mut at, mut depth) = (0, 0usize);

@@ -6,20 +6,20 @@ use std::collections::BTreeMap;
 /// Where the table is.
 pub const PATH: &str = "docs/orderings.md";
 
-/// What the table says of a site that no run has tried.
+/// The table's text for a site that no run has tried.
 const UNTRIED: &str = "not tried";
 
-/// How the verdict of a killed site begins.
+/// The beginning of the verdict of a killed site: a model fails if the site is weakened.
 const KILLED: &str = "killed by ";
 
 const HEAD: &str = "\
 # Orderings
 
-`cargo xtask orderings` writes this table. It weakens each ordering of `blitz-parts` to `Relaxed`, or leaves the
-fence out, and runs the models that reach it: first those of the same folder, then the others. An ordering is here
-because a model fails without it, or because of the reason that
-[`accepted.rs`](../xtask/src/orderings/accepted.rs) gives; `--listed` tries those, too. Tidy compares the table with
-the source.
+`cargo xtask orderings` writes this table. It weakens each ordering of `blitz-parts` to `Relaxed`,
+or leaves the fence out, and runs the models that reach it: first those of the same folder, then the
+others. An ordering stays if a model fails without it, or if
+[`accepted.rs`](../xtask/src/orderings/accepted.rs) gives a reason; `--listed` tries the latter,
+too. Tidy compares the table with the source.
 
 An exchange has two orderings: one for its success, one for its failure. `cargo xtask orderings FOLDER` tries one
 folder again, `--changed` those that differ from the main branch.
@@ -38,7 +38,7 @@ pub fn killer(verdict: &str) -> Option<&str> {
     verdict.strip_prefix(KILLED)?.trim_matches('`').split_whitespace().next()
 }
 
-/// Reads the verdicts out of a table, with the number of the line of each, counted from 0.
+/// Reads the verdicts of a table, each with its line number, counted from 0.
 pub fn parse(text: &str) -> Vec<(usize, String, String, String)> {
     let mut found = Vec::new();
     let mut folder = "";
@@ -88,7 +88,7 @@ mod tests {
     use crate::orderings::sites::Site;
 
     #[test]
-    fn what_is_written_can_be_read() {
+    fn a_written_table_can_be_read_back() {
         let site = |function: &str, ordering: &str| Site {
             folder: "park/futex".into(),
             function: function.into(),

@@ -1,4 +1,5 @@
-//! Runs single models of blitz-parts, with one ordering weakened or to see what they reach.
+//! Runs single models of blitz-parts: with one ordering weakened, or unchanged, to learn which
+//! sites they reach.
 
 use crate::commands;
 use std::collections::BTreeSet;
@@ -9,17 +10,17 @@ use std::process::{Command, Stdio};
 use std::sync::OnceLock;
 use std::time::{Duration, Instant, SystemTime};
 
-/// Named as in `prim/weaken.rs`.
+/// Environment variables, named as in `prim/weaken.rs`.
 const WEAKEN: &str = "BLITZ_WEAKEN";
 const REACHED: &str = "BLITZ_REACHED";
 const EXECUTIONS: &str = "BLITZ_EXECUTIONS";
 
-/// How many executions of a model show what it reaches, as a rule.
+/// How many executions of a model usually show which sites it reaches.
 const GLANCE: usize = 1_000;
 
 /// How often a model's state is looked at.
 const POLL: Duration = Duration::from_millis(10);
-/// A model that takes longer without any change hangs.
+/// A model without a weakened ordering that takes longer counts as hung.
 const UNCHANGED_LIMIT: Duration = Duration::from_secs(30 * 60);
 
 /// The models: one program, which holds all of them as tests.
@@ -47,7 +48,7 @@ pub enum Extent {
     Whole,
 }
 
-/// What a model does as it is.
+/// The sites that a model reaches, and its time, when no ordering is weakened.
 #[derive(Clone, Default)]
 pub struct Reach {
     /// How long that took.
@@ -58,7 +59,7 @@ pub struct Reach {
 /// How a model with a weakened ordering ended.
 pub enum Outcome {
     Passed,
-    /// With what it complained about.
+    /// The model failed with this message.
     Failed(String),
     TimedOut,
 }
@@ -75,7 +76,8 @@ impl Models {
         let built = fs::metadata(&program)?.modified()?;
         let folder = commands::target_dir().join("xtask/orderings");
         fs::create_dir_all(&folder)?;
-        // A build meanwhile would replace the program, and lines would not be those of the sites.
+        // A concurrent build would replace the program, and its lines would no longer match the
+        // sites.
         let copy = folder.join(format!("models-{}", std::process::id()));
         fs::copy(&program, &copy)?;
         let program = copy;
@@ -87,19 +89,19 @@ impl Models {
         Ok(Models { program, built, folder, tests: tests.collect() })
     }
 
-    /// What `model` reaches and how long it takes; remembered until the program changes.
+    /// The sites that `model` reaches and its time; cached until the program changes.
     pub fn reach<'a>(&self, model: &'a Model, extent: Extent) -> &'a Reach {
         let (known, name) = match extent {
             Extent::Glance => (&model.glance, "glance"),
             Extent::Whole => (&model.whole, "whole"),
         };
         known.get_or_init(|| {
-            // Another run may still note what an older program reaches.
+            // Another run may still write the cache of an older program.
             let built = self.built.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
             let path = self.log(&model.name, &format!("{name}-{}", built.as_millis()));
             let text = fs::read_to_string(&path).ok().unwrap_or_else(|| {
                 let text = self.look(model, extent);
-                // A cache that cannot be written costs time only.
+                // If the cache cannot be written, only time is lost.
                 let _ = fs::write(&path, &text);
                 text
             });
@@ -107,7 +109,7 @@ impl Models {
         })
     }
 
-    /// Runs `model` as it is: first the time in milliseconds, then a site per line.
+    /// Runs `model` unchanged. Returns lines: the time in milliseconds, then the sites.
     fn look(&self, model: &Model, extent: Extent) -> String {
         let sites = self.log(&model.name, "sites");
         let _ = fs::remove_file(&sites);
@@ -126,7 +128,7 @@ impl Models {
         format!("{took}\n{text}")
     }
 
-    /// Runs the model of this name without the ordering at `place`.
+    /// Runs the model of this name with the ordering at `place` weakened.
     pub fn weaken(&self, model: &str, place: &str, limit: Duration) -> io::Result<Outcome> {
         let first = place.split(',').next().unwrap_or_default();
         let log = first.replace(['/', ':'], "-");
@@ -146,7 +148,7 @@ impl Models {
         command.current_dir(crate::tree::root());
         command.args(["--exact", model, "--test-threads", "1", "--nocapture"]);
         command.envs(variables.iter().map(|(name, value)| (name, value)));
-        // Only the complaint is read.
+        // Only the panic message is read.
         command.env("RUST_BACKTRACE", "0").stdin(Stdio::null());
         let mut child = command.stdout(output.try_clone()?).stderr(output).spawn()?;
         let begin = Instant::now();
@@ -177,7 +179,7 @@ impl Models {
 
 impl Drop for Models {
     fn drop(&mut self) {
-        // What is left lies in the folder of builds.
+        // If removal fails, the copy stays in the build folder.
         let _ = fs::remove_file(&self.program);
     }
 }
@@ -187,7 +189,7 @@ impl Model {
         Model { name: name.to_owned(), glance: OnceLock::new(), whole: OnceLock::new() }
     }
 
-    /// Whether it is one of the protocol in `folder`.
+    /// Whether the model belongs to the protocol in `folder`.
     pub fn is_of(&self, folder: &str) -> bool {
         let modules = folder.replace('/', "::");
         self.name.strip_prefix(&modules).is_some_and(|rest| rest.starts_with("::"))
@@ -201,7 +203,7 @@ impl Model {
 }
 
 impl Reach {
-    /// First the time in milliseconds, then a site per line.
+    /// Parses lines: the time in milliseconds, then the sites.
     fn parse(text: &str) -> Reach {
         let mut lines = text.lines();
         let took = lines.next().and_then(|line| line.parse().ok()).unwrap_or(0);
@@ -209,19 +211,19 @@ impl Reach {
         Reach { took: Duration::from_millis(took), sites: sites.map(str::to_owned).collect() }
     }
 
-    /// Whether the model comes to `place`.
+    /// Whether the model reaches `place`.
     pub fn has(&self, place: &str) -> bool {
         place.split(',').any(|place| self.sites.contains(place))
     }
 }
 
-/// The program that cargo says it has built last.
+/// The last program in cargo's messages.
 fn executable(messages: &str) -> Option<PathBuf> {
     let named = messages.lines().rev().find_map(|line| line.split_once("\"executable\":\""));
     named.and_then(|(_, rest)| rest.split_once('"')).map(|(path, _)| PathBuf::from(path))
 }
 
-/// What the first panic of a model says.
+/// The message of a model's first panic.
 fn complaint(output: &str) -> Option<String> {
     let mut lines = output.lines().skip_while(|line| !line.contains("panicked at"));
     lines.next()?;
@@ -234,7 +236,7 @@ mod tests {
     use super::{Model, Reach, complaint, executable};
 
     #[test]
-    fn what_cargo_and_models_print_is_read() {
+    fn the_output_of_cargo_and_models_is_parsed() {
         let messages =
             "{\"executable\":null}\n{\"executable\":\"/x/parts-1\",\"fresh\":true}\n{\"reason\":1}";
         assert_eq!(executable(messages).unwrap().to_str(), Some("/x/parts-1"));

@@ -1,5 +1,5 @@
-//! Turns a copy of rayon-core into a package that holds its tests and depends on it, so that the
-//! tests judge whichever core is patched in.
+//! Turns a copy of rayon-core into a package that holds only its tests and depends on `rayon-core`,
+//! so that they test the core that is patched in.
 
 use super::catalogue::LeftOut;
 use std::fs;
@@ -24,7 +24,7 @@ rand_xorshift = "0.4"
 scoped-tls = "1.0"
 "#;
 
-/// In place of an internal function of the same name.
+/// Replaces an internal function of the same name.
 const HALT_UNWINDING: &str = "
 fn halt_unwinding<R>(f: impl FnOnce() -> R) -> std::thread::Result<R> {
     std::panic::catch_unwind(std::panic::AssertUnwindSafe(f))
@@ -35,9 +35,9 @@ const INSIDERS: &[&str] = &["workers_stop", "sleeper_stop"];
 
 /// Tests that are not run, and why.
 pub const LEFT_OUT: &[LeftOut] =
-    &[("test.rs", INSIDERS, "they look at the pool from the inside; see the tests of the shim")];
+    &[("test.rs", INSIDERS, "they test internals of the pool; see the tests of the shim")];
 
-/// Does so in `folder`.
+/// Moves the tests of the copy in `folder`.
 pub fn move_tests_out(folder: &Path) -> io::Result<()> {
     let mut tests = Vec::new();
     for module in ["", "broadcast", "join", "scope", "spawn", "thread_pool"] {
@@ -55,14 +55,14 @@ pub fn move_tests_out(folder: &Path) -> io::Result<()> {
             lib.push_str(&format!("#[doc = {example:?}]\nmod example_{} {{}}\n", lib.len()));
         }
     }
-    // Programs that must not compile, in the documentation of modules.
+    // The documentation of these modules has the programs that must not compile.
     lib.push_str("mod compile_fail;\n");
     fs::write(folder.join("src/lib.rs"), lib)?;
     fs::write(folder.join("Cargo.toml"), MANIFEST)?;
     fs::remove_file(folder.join("build.rs"))
 }
 
-/// The comments for documentation that hold code.
+/// The doc comments that hold code.
 pub fn examples(text: &str) -> Vec<String> {
     let mut found = vec![String::new()];
     for line in text.lines().map(str::trim_start) {
@@ -79,7 +79,7 @@ pub fn examples(text: &str) -> Vec<String> {
     found
 }
 
-/// The text of a test module, for use outside of its crate.
+/// The text of a test module, for use outside its crate.
 fn from_outside(text: &str) -> String {
     let mut text = text
         .replace("#![cfg(test)]", "")
@@ -113,7 +113,7 @@ mod tests {
     use super::{examples, from_outside, without_test};
 
     #[test]
-    fn names_are_those_of_a_dependency() {
+    fn names_refer_to_the_dependency() {
         let text = "#![cfg(test)]\nuse super::*;\nuse crate::unwind;\n\
                     fn f() { unwind::halt_unwinding(|| crate::join(a, b)) }\n";
         let moved = from_outside(text);

@@ -15,9 +15,9 @@ use std::time::{Duration, Instant};
 /// The shim that has our own parallel iterators.
 const FACADE: &str = "rayon";
 
-/// A program that takes longer hangs.
+/// A program that takes longer counts as hung.
 const LIMIT: Duration = Duration::from_secs(10 * 60);
-/// So does a build.
+/// A build that takes longer counts as hung.
 const BUILD_LIMIT: Duration = Duration::from_secs(40 * 60);
 const POLL: Duration = Duration::from_millis(20);
 
@@ -34,7 +34,7 @@ impl Counts {
         self.passed + self.failed
     }
 
-    /// From what the test programs printed.
+    /// Adds up the counts in the output of test programs.
     fn read(text: &str) -> Counts {
         let mut counts = Counts::default();
         for line in text.lines().filter_map(|line| line.trim().strip_prefix("test result: ")) {
@@ -56,11 +56,11 @@ impl Counts {
     }
 }
 
-/// What the shim wrote down.
+/// The record that the shim wrote.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Proof {
-    /// Whether programs might have run on another core. Those on the facade of our own iterators
-    /// cannot, and their global pool is not one that the shim starts and counts.
+    /// Whether programs could have run on another core. Programs on the facade of our iterators
+    /// cannot, and the shim does not start or count their global pool.
     pub is_needed: bool,
     pub pools: u64,
     pub jobs: u64,
@@ -104,7 +104,7 @@ impl Outcome {
     }
 }
 
-/// One suite on its way.
+/// Runs one suite.
 pub struct Runner<'a> {
     suite: &'a Suite,
     options: &'a Options,
@@ -218,7 +218,7 @@ impl<'a> Runner<'a> {
         Ok(text.trim_end().ends_with(&format!("shims/{shim})")))
     }
 
-    /// What to run, by name; built first, as far as that can be done. `None` if it cannot be built.
+    /// The programs to run, by name. Builds them first where possible; `None` if the build fails.
     fn commands(&self, outcome: &mut Outcome) -> io::Result<Option<Vec<(String, Command)>>> {
         if let Source::Program(_) = self.suite.source {
             return Ok(Some(vec![("program".into(), self.patched_cargo(&["run", "--quiet"]))]));
@@ -263,7 +263,7 @@ impl<'a> Runner<'a> {
         command.envs(self.suite.variables.iter().copied());
         let mut log = format!("{name}-{turn}");
         if let Some(threads) = threads {
-            // Whichever pool is used: that of a shim, or that of our own iterators.
+            // Set both: the suite uses the pool of a shim or that of our iterators.
             for variable in ["RAYON_NUM_THREADS", "BLITZ_WORKERS"] {
                 command.env(variable, threads.to_string());
             }
@@ -301,7 +301,7 @@ impl<'a> Runner<'a> {
     }
 }
 
-/// The same command once more.
+/// Copies a command, so that it can run again.
 fn again(template: &Command) -> Command {
     let mut command = Command::new(template.get_program());
     command.args(template.get_args());
@@ -334,7 +334,7 @@ pub fn executables(text: &str) -> Vec<(String, String)> {
 pub enum Ended {
     /// With success.
     Well,
-    /// With what the system says of it.
+    /// With this exit status.
     Badly(String),
     /// Not in time: it was killed.
     Not,
@@ -373,7 +373,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_shim_wrote_adds_up() {
+    fn the_records_of_the_shim_add_up() {
         let text =
             "blitz program=a pools=2 workers=4 jobs=10\nother jobs=5\nblitz pools=1 jobs=1\n";
         assert_eq!(Proof::read(text), Proof { is_needed: true, pools: 3, jobs: 11 });

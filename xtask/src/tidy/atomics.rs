@@ -1,6 +1,7 @@
-//! Atomics come from `prim.rs`, so that the model checker sees each of them; statistics and tables
-//! that take no part in a protocol are the exceptions. And each lies in the folder of a protocol,
-//! with its invariants and its model, or is listed here with the reason why it needs none.
+//! Checks where atomics are. They come from `prim.rs`, so that the model checker sees each of them;
+//! statistics and tables outside protocols are exceptions. Each atomic lies in the folder of a
+//! protocol, with its invariants and model, or is listed here with the reason why it needs no
+//! model.
 
 use super::Report;
 use super::parts::{PROTOCOLS, SOURCES};
@@ -19,7 +20,7 @@ const ATOMICS: &[&str] = &[
     "crates/blitz-parts/src/task/shown.rs",
 ];
 
-/// Files of the library that name an atomic outside of every protocol, and why it needs no model.
+/// Files of the library that name an atomic outside every protocol, and why it needs no model.
 const OUTSIDE: &[(&str, &str)] = &[
     ("crates/blitz-parts/src/prim.rs", "it is where atomics come from"),
     ("crates/blitz-core/src/door/backend.rs", "whether any clock was ever stopped: set once"),
@@ -28,8 +29,11 @@ const OUTSIDE: &[(&str, &str)] = &[
     ("crates/blitz-parts/src/prim/weaken.rs", "as above, for `xtask orderings`"),
     ("crates/blitz-parts/src/counter.rs", "statistics: no thread decides anything by them"),
     ("crates/blitz-parts/src/slots.rs", "a table that only grows, each slot set once"),
-    ("crates/blitz-parts/src/stock/block.rs", "it names the alignment of one and has none"),
-    ("crates/blitz-io/src/batch.rs", "written with the driver's lease, and a hint without it"),
+    ("crates/blitz-parts/src/stock/block.rs", "it uses the alignment of an atomic and has none"),
+    (
+        "crates/blitz-io/src/batch.rs",
+        "written under the driver's lease; a read without it is a hint",
+    ),
     (
         "crates/blitz-io/src/signal/hook.rs",
         "a count that a signal handler raises; a socket notifies",
@@ -40,8 +44,8 @@ const OUTSIDE: &[(&str, &str)] = &[
         "crates/blitz-io/src/timers/mod.rs",
         "a tick that is never later than now; an old one will do",
     ),
-    ("crates/blitz-par/src/plan.rs", "a pace that was measured, and a count of what may fork"),
-    ("crates/blitz-par/src/adapt/any.rs", "a count that exchanges lower, and hints to end"),
+    ("crates/blitz-par/src/plan.rs", "a measured pace, and a count of allowed forks"),
+    ("crates/blitz-par/src/adapt/any.rs", "a count, lowered by exchanges, and hints to end"),
     ("crates/blitz-par/src/adapt/fuse.rs", "a hint to end; the panic itself goes through joins"),
     ("crates/blitz-par/src/adapt/watched.rs", "a statistic, and a hint to end"),
     ("crates/blitz-par/src/collect/from.rs", "set once, and read after the loop has ended"),
@@ -58,7 +62,7 @@ const PRIM: &[&str] = &[
     "crates/blitz-parts/src/prim/stand_ins.rs",
 ];
 
-/// Programs around the library; nothing of theirs is model-checked.
+/// Programs around the library, which are not model-checked.
 const FREE: &[&str] = &["bench/", "tools/", "xtask/"];
 
 pub fn check(tree: &Tree, report: &mut Report) {
@@ -115,7 +119,7 @@ fn outside(tree: &Tree, report: &mut Report) {
     }
 }
 
-/// The line of the first atomic that a file names outside of its tests and examples.
+/// The line of the first atomic that a file names outside its tests and examples.
 fn own_atomic(file: &File) -> Option<usize> {
     let named = |token: &Token<'_>| {
         token
@@ -128,8 +132,7 @@ fn own_atomic(file: &File) -> Option<usize> {
     found.filter(|_| !file.path.contains("/examples/")).map(|token| token.line)
 }
 
-/// Whether the token at `at` is an `atomic` that some path or import of the standard library leads
-/// to.
+/// Whether the token at `at` is the `atomic` of the standard library, in a path or an import.
 fn names_std_atomics(tokens: &[Token<'_>], at: usize) -> bool {
     if tokens[at].text != "atomic" {
         return false;
@@ -184,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn an_exception_that_nobody_needs_is_found() {
+    fn an_unneeded_exception_is_found() {
         assert_eq!(run("atomics", &[]).len(), ATOMICS.len() + OUTSIDE.len());
     }
 

@@ -1,4 +1,4 @@
-//! Checks that calls go down inside of a crate, by the table in `order.rs`, and that there are no
+//! Checks that calls go down inside a crate, by the table in `order.rs`, and that there are no
 //! circles.
 
 use super::Report;
@@ -34,7 +34,7 @@ pub fn check(tree: &Tree, report: &mut Report) {
 struct Place<'o> {
     layer: usize,
     row: usize,
-    /// The line of the table that speaks for it.
+    /// The line of the table that covers it.
     entry: &'o str,
 }
 
@@ -48,13 +48,13 @@ impl Order {
         })
     }
 
-    /// Where `module` stands: the longest line that it is within decides.
+    /// The place of `module`: the longest line that contains it decides.
     fn place(&self, module: &str) -> Option<Place<'_>> {
         let around = self.entries().filter(|place| is_within(module, place.entry));
         around.max_by_key(|place| place.entry.len())
     }
 
-    /// What is wrong with `edge`.
+    /// The complaint about `edge`, if it goes up.
     fn complaint(&self, edge: &Edge) -> Option<String> {
         let Edge { from, to, .. } = edge;
         if from.is_empty() {
@@ -117,7 +117,7 @@ fn check_order(order: &Order, graph: &Graph, report: &mut Report) {
         let mut pairs = order.recursive.iter().filter(|pair| Some(*pair) != but);
         pairs.any(|(from, to)| edge.from == *from && edge.to == *to)
     };
-    // The circles inside of one entry of the table, if `but` were not in it.
+    // The circles inside one entry of the table, with the pair `but` left out.
     let circles = |but: Option<&(&str, &str)>| {
         graph.cycles(|edge| {
             let inside = order.place(&edge.from).map(|place| place.entry)
@@ -195,7 +195,7 @@ pub fn graphs(tree: &Tree, name: Option<&str>) -> String {
     wanted.map(|order| printed(tree, order)).collect::<Vec<_>>().join("\n")
 }
 
-/// The edges of one crate, for people.
+/// Formats the edges of one crate.
 fn printed(tree: &Tree, order: &Order) -> String {
     let graph = Graph::of(tree, order.sources);
     let mut text = format!("{}\n", order.name);
@@ -300,7 +300,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_known_is_not_told_and_may_not_outlive_its_reason() {
+    fn a_known_pair_is_not_reported_and_must_still_be_needed() {
         let known = Order { known: &[("stone", "door")], ..HOUSE };
         let files = [("stone.rs", "use crate::door::X;")];
         assert_eq!(found(&known, &files), Vec::<String>::new());

@@ -17,7 +17,7 @@ pub fn check(tree: &Tree, report: &mut Report) {
             }
             if file.is_test(line) && starts_with(&tokens, at, &["thread", ":", ":", "sleep"]) {
                 let message = "a test that sleeps is slow on a good day and wrong on a bad one: wait \
-                               for what it waits for";
+                               for an event";
                 report.at(&file.path, line, message);
             }
         }

@@ -1,4 +1,4 @@
-//! Every package takes its edition, licence, lints and minimum compiler from the workspace.
+//! Checks that every package inherits edition, licence, lints and minimum compiler.
 
 use super::Report;
 use crate::tree::Tree;
@@ -42,7 +42,7 @@ mod tests {
                         rust-version.workspace = true\n[lints]\nworkspace = true\n";
 
     #[test]
-    fn what_is_not_inherited_is_found() {
+    fn missing_inheritance_is_found() {
         let root = "[workspace]\n[workspace.package]\nrust-version = \"1.85\"\n";
         assert!(run("manifests", &[("Cargo.toml", root), ("a/Cargo.toml", GOOD)]).is_empty());
         let bad = GOOD.replace("rust-version", "version");

@@ -33,7 +33,7 @@ use std::fmt;
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Finding {
     pub path: String,
-    /// Counted from 1; 0 if the file as a whole is meant.
+    /// Counted from 1; 0 for the file as a whole.
     pub line: usize,
     pub rule: &'static str,
     pub message: String,
@@ -47,11 +47,15 @@ pub struct Report {
 
 type Rule = fn(&Tree, &mut Report);
 
-/// Every rule, what it demands, and the function that looks.
+/// Every rule: its name, its demand, and its function.
 pub const RULES: &[(&str, &str, Rule)] = &[
     ("length", "no Rust file is longer than 800 lines", length::check),
-    ("parts", "a protocol's module doc has its headings in order, and a model.rs", parts::check),
-    ("invariants", "each numbered invariant has a test, each numbered test one", invariants::check),
+    ("parts", "a protocol has a model.rs, and the headings of its doc in order", parts::check),
+    (
+        "invariants",
+        "a numbered invariant has a test, a numbered test its invariant",
+        invariants::check,
+    ),
     ("models", "each model states a minimum, each breakable step has a canary", models::check),
     (
         "orderings",
@@ -64,9 +68,13 @@ pub const RULES: &[(&str, &str, Rule)] = &[
         atomics::check,
     ),
     ("threads", "blitz-core takes locks, threads and time from prim.rs", threads::check),
-    ("tokio", "in blitz-io two files name Tokio: what is borrowed, what is shown", tokio::check),
-    ("cfg", "only few files depend on the platform or on the model checker", cfgs::check),
-    ("unsafe", "unsafe stays in blitz-parts and in listed files of blitz-core", unsafety::check),
+    ("tokio", "in blitz-io only borrowed.rs and io/mod.rs name Tokio", tokio::check),
+    ("cfg", "only a few files depend on the platform or on the model checker", cfgs::check),
+    (
+        "unsafe",
+        "unsafe stays in blitz-parts and in the files that unsafety.rs lists",
+        unsafety::check,
+    ),
     ("inventory", "SECURITY.md counts the unsafe code of every file", inventory::check),
     ("direction", "calls go down inside of a crate, by the table in order.rs", direction::check),
     ("ecosystem", "docs/crates.md says what the programs of ecosystem/ show", ecosystem::check),
@@ -82,7 +90,7 @@ pub const RULES: &[(&str, &str, Rule)] = &[
     ("packages", "the crates in crates/ can be published, and no other package", packages::check),
 ];
 
-/// All findings in `tree`, by place.
+/// Returns all findings in `tree`, sorted by place.
 pub fn findings(tree: &Tree) -> Vec<Finding> {
     let mut all = Vec::new();
     for (rule, _, check) in RULES {
@@ -132,7 +140,7 @@ mod tests {
         assert!(found.is_empty(), "{} findings:\n{}", found.len(), found.join("\n"));
     }
 
-    /// What `rule` says about files that are given by path and text, one message per finding.
+    /// Runs `rule` on files given by path and text; returns one message per finding.
     pub(super) fn run(rule: &str, files: &[(&str, &str)]) -> Vec<String> {
         let owned = files.iter().map(|(path, text)| ((*path).into(), (*text).into())).collect();
         let tree = Tree::of(owned);

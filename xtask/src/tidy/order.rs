@@ -1,4 +1,4 @@
-//! The order of modules inside of the crates: which module may name which. The rule `direction`
+//! The order of modules inside the crates: which module may name which. The rule `direction`
 //! keeps it, and `cargo xtask graph --write` draws it in ARCHITECTURE.md.
 
 /// The order of one crate.
@@ -8,14 +8,14 @@ pub struct Order {
     pub sources: &'static str,
     /// From top to bottom.
     pub layers: &'static [Layer],
-    /// Whether tests are bound by the order, too: they may look at all of their layer and down.
-    /// Where they are not, a test of a lower module may build all that it needs.
+    /// Whether the order binds tests, too: then they may name their own layer and lower ones.
+    /// Otherwise a test of a lower module may build everything it needs.
     pub tests_too: bool,
     /// Pairs of modules whose types hold each other: one data structure, in several files. The
     /// first may name the second, although the second names the first.
     pub recursive: &'static [(&'static str, &'static str)],
-    /// Pairs of modules of which the first names the second against the order, and may for now.
-    /// This list only shrinks: a pair that is no longer needed is a finding.
+    /// Pairs of modules in which the first may name the second against the order, for now. This
+    /// list only shrinks: a pair that is no longer needed is a finding.
     pub known: &'static [(&'static str, &'static str)],
 }
 
@@ -23,8 +23,8 @@ pub struct Order {
 pub struct Layer {
     pub name: &'static str,
     /// Rows of modules, from top to bottom. A module may name modules of lower rows and of lower
-    /// layers; those of one row do not know each other. A module stands for all that is inside of
-    /// it, except for what the table lists by itself.
+    /// layers; modules of one row may not name each other. A module stands for everything inside
+    /// it, except modules that the table lists separately.
     pub rows: &'static [&'static [&'static str]],
 }
 
@@ -70,7 +70,8 @@ pub const ORDERS: &[Order] = &[
             layer("state", &[&["state"]]),
             layer("base", &[&["base"]]),
         ],
-        // A team holds its workers, which point to it, and a latch of a worker of another team.
+        // A team holds its workers, which point to it. It also holds the latch of another team's
+        // worker that waits for its end.
         recursive: &[("team", "team::latch"), ("team", "team::worker")],
         known: &[],
     },
@@ -81,11 +82,8 @@ pub const ORDERS: &[Order] = &[
         layers: &[
             layer("door", &[&["page"], &["socket"]]),
             layer("server", &[&["server"], &["route"]]),
-            layer(
-                "rules",
-                &[&["connection", "guard", "settings"], &["head", "token"], &["response"]],
-            ),
-            layer("base", &[&["exposition", "gate", "json", "pools"]]),
+            layer("rules", &[&["connection", "guard", "settings"], &["head"], &["response"]]),
+            layer("base", &[&["exposition", "gate", "json", "pools"], &["token"]]),
         ],
         recursive: &[],
         known: &[],
@@ -137,6 +135,7 @@ pub const ORDERS: &[Order] = &[
             ("task", "task::join_waker"),
             ("task", "task::owned"),
             ("task", "task::runnable"),
+            ("task", "task::table"),
             // A wheel's levels link entries, and an entry points to its wheel.
             ("wheel::levels", "wheel::entry"),
             ("wheel::entry", "wheel"),

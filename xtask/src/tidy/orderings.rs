@@ -1,5 +1,5 @@
-//! Each ordering of blitz-parts has a row in the table of those that were weakened, each row and
-//! each listed reason an ordering.
+//! Checks that each ordering of blitz-parts has a row in docs/orderings.md, and that each row and
+//! each listed reason has an ordering.
 
 use super::Report;
 use crate::orderings::{accepted::ACCEPTED, sites, table};
@@ -85,7 +85,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_and_reasons_name_what_exists() {
+    fn rows_and_reasons_name_existing_orderings() {
         let fine = format!("{TABLE}| `f` | `c.load` | Acquire | survived: why |\n");
         let why = [("ring", "f b.load Acquire", "why"), ("ring", "f c.load Acquire", "why")];
         assert_eq!(run(&why, &fine), Vec::<String>::new());

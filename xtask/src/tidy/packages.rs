@@ -18,7 +18,7 @@ pub const ORDER: &[&str] = &[
     "blitz-quinn",
 ];
 
-/// What begins a line of every manifest that is published.
+/// Fields that every published manifest must have.
 const FIELDS: &[&str] = &[
     "description = ",
     "repository.workspace = ",
@@ -31,7 +31,8 @@ const FIELDS: &[&str] = &[
 /// How many keywords and categories a registry takes.
 const TAGS_MAX: usize = 5;
 
-/// The host of addresses that are not known yet. Its last part is reserved: it leads nowhere.
+/// The host of addresses that are not known yet. The domain `invalid` is reserved and never
+/// resolves.
 const PLACEHOLDER: &str = "//blitz.invalid";
 
 const LINTS: &str = "clippy.toml";
@@ -108,7 +109,7 @@ fn check_published(tree: &Tree, file: &File, folder: &str, report: &mut Report) 
     }
 }
 
-/// Crates of ours that the manifest `text` depends on outside of tests, with their lines.
+/// Our crates that the manifest `text` depends on outside tests, with their lines.
 fn dependencies(text: &str) -> Vec<(usize, &str)> {
     let mut inside = false;
     let mut found = Vec::new();
@@ -158,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_registry_would_miss_is_found() {
+    fn missing_registry_fields_are_found() {
         let bad = GOOD
             .replace("keywords = [\"a\"]", "keywords = [1, 2, 3, 4, 5, 6]")
             .replace("description", "title")

@@ -1,5 +1,5 @@
-//! `blitz-core` takes locks, threads, thread-locals and its clock from `prim.rs`, so that it runs
-//! under shuttle as it is shipped.
+//! Checks that `blitz-core` takes locks, threads, thread-locals and its clock from `prim.rs`, so
+//! that the shipped code runs under shuttle.
 
 use super::Report;
 use crate::source::{Token, starts_with};
@@ -7,10 +7,10 @@ use crate::tree::Tree;
 
 const CORE: &str = "crates/blitz-core/src/";
 
-/// The thread-locals of users are not core's: they are the standard ones in every build.
+/// The thread-locals of users do not belong to the core: they are the standard ones in every build.
 const FREE: &[&str] = &["crates/blitz-core/src/task/task_local.rs"];
 
-/// What the checker has to see, by its name in the standard library.
+/// Items that the checker must see, by their names in the standard library.
 const WATCHED: &[&str] = &[
     "Barrier",
     "Condvar",
@@ -94,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn what_comes_from_prim_and_tests_are_free() {
+    fn imports_from_prim_and_tests_are_allowed() {
         let good = "use blitz_parts::prim::{Mutex, thread_local};\nuse std::sync::Arc;\n\
                     thread_local! { static A: u8 = 1; }\nfn f(m: Mutex<()>) { thread::park() }\n\
                     #[cfg(test)]\nmod tests {\n    use std::thread;\n}";

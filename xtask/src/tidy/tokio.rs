@@ -1,14 +1,14 @@
-//! Checks where `blitz-io` names Tokio: only where its traits, channels and locks come in, and
-//! where its traits are shown to users.
+//! Checks where `blitz-io` names Tokio: only where it imports Tokio's traits, channels and locks,
+//! and where it exports the traits to users.
 //!
-//! The fewer files know where they come from, the easier it is to take them from elsewhere.
+//! The fewer files name Tokio, the easier it is to replace.
 
 use super::Report;
 use crate::tree::Tree;
 
 const SOURCES: &str = "crates/blitz-io/src/";
 
-/// Where it comes in, and where it is shown.
+/// The file that imports from Tokio, and the file that exports its traits.
 const ALLOWED: &[&str] = &["crates/blitz-io/src/borrowed.rs", "crates/blitz-io/src/io/mod.rs"];
 
 pub fn check(tree: &Tree, report: &mut Report) {
@@ -17,7 +17,7 @@ pub fn check(tree: &Tree, report: &mut Report) {
             continue;
         }
         if let Some(token) = file.tokens().iter().find(|token| token.text == "tokio") {
-            report.at(&file.path, token.line, "take it from `crate::borrowed`, which names Tokio");
+            report.at(&file.path, token.line, "import it from `crate::borrowed`");
         }
     }
 }

@@ -7,10 +7,10 @@ const PAGE: &str = "ARCHITECTURE.md";
 const BEGIN: &str = "<!-- tour: begin -->";
 const END: &str = "<!-- tour: end -->";
 
-/// What an hour is enough for.
+/// The most lines that a newcomer can read in an hour.
 const LINES_MAX: usize = 1_500;
 
-/// In a row of the table: the module's documentation counts, and not its code.
+/// Marks a row of the table in which only the module's documentation counts.
 const DOC_ONLY: &str = "documentation only";
 
 pub fn check(tree: &Tree, report: &mut Report) {
@@ -25,7 +25,7 @@ pub fn check(tree: &Tree, report: &mut Report) {
         let Some(path) = row.split_once("](").and_then(|(_, rest)| rest.split_once(')')) else {
             continue;
         };
-        // A link that leads nowhere is a finding of another rule.
+        // The rule `links` reports a link that leads nowhere.
         let Some(file) = tree.file(path.0) else { continue };
         lines += match row.contains(DOC_ONLY) {
             true => file.module_doc().len(),
@@ -33,7 +33,7 @@ pub fn check(tree: &Tree, report: &mut Report) {
         };
     }
     if lines > LINES_MAX {
-        report.about(PAGE, format!("the tour has {lines} lines, at most {LINES_MAX} are read"));
+        report.about(PAGE, format!("the tour has {lines} lines, more than {LINES_MAX}"));
     }
     if lines == 0 {
         report.about(PAGE, "the tour leads to no file");

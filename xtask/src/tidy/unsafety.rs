@@ -3,10 +3,10 @@
 use super::Report;
 use crate::tree::{File, Tree};
 
-/// The crate whose purpose is to hold it.
+/// The crate whose purpose is to hold unsafe code.
 const FREE: &str = "crates/blitz-parts/src/";
 
-/// Files outside of that crate that need it.
+/// Files outside that crate that need unsafe code.
 const ALLOWED: &[&str] = &[
     "bench/contestant/src/os/slice.rs",
     "crates/blitz/tests/common/hostile.rs",
@@ -61,7 +61,7 @@ pub fn check(tree: &Tree, report: &mut Report) {
         }
         if let Some(line) = first_unsafe(file) {
             let message =
-                "unsafe belongs into blitz-parts; a new place needs a line in xtask's list";
+                "unsafe belongs in blitz-parts; a new place needs a line in this rule's list";
             report.at(&file.path, line, message);
         }
     }
