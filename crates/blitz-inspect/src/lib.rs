@@ -2,8 +2,8 @@
 //! through the feature `inspect` of `blitz-rt`.
 //!
 //! The server does not know pools: it gets its data from a [`Source`]. It runs on threads of its
-//! own with blocking sockets, so that a pool that hangs can be looked at. It listens at the
-//! addresses that pools ask for, and at a Unix socket for tools of the same user:
+//! own with blocking sockets, so that it can show a pool that hangs. It listens at the addresses
+//! that pools ask for, and at a Unix socket for tools of the same user:
 //! `$XDG_RUNTIME_DIR/blitz/PID.sock`, else `/tmp/blitz-UID/PID.sock`.
 //!
 //! # Requests
@@ -21,21 +21,21 @@
 //! | `/api/v1/timeline?seconds=5` | the recent timeline, for the page |
 //! | `/api/v1/trace?seconds=5&format=perfetto` | the same for Perfetto, or as `chrome` |
 //! | `/api/v1/stream` | events `summary`, `workers` and `stalls`, once per second (SSE) |
-//! | POST `/api/v1/probe` | as `explain`, after a poll of each task that waits; needs a token |
+//! | POST `/api/v1/probe` | as `explain`, after polling each waiting task; needs a token over TCP |
 //!
 //! `?pool=NAME` chooses a pool; the default is the oldest one. Answers are objects with `v` (the
-//! version, 1), `pid`, `program`, `pools` (names) and `pool`. Numbers of 64 bits are strings; a
-//! refusal has `error`.
+//! version, 1), `pid`, `program`, `pools` (names) and `pool`. Numbers of 64 bits are strings. If a
+//! request is refused, the answer has a field `error`.
 //!
 //! # Rules
 //!
 //! - The host that a client names has to be an address of the listener, `localhost` or a listed
-//!   name; a page that sends requests has to come from there. Pages of other origins get no answer.
-//! - With a token each request for data has to show it, `Authorization: Bearer TOKEN`. An address
-//!   that other machines can reach needs one. A Unix socket needs none: only its user can open the
-//!   file.
-//! - A head may have at most 8 KiB and must arrive within 5 s. At most 16 clients are served at a
-//!   time. A pool is read by one request at a time. A connection serves one request.
+//!   name. Requests from pages of other origins are refused.
+//! - If a token is set, each request for data has to carry it: `Authorization: Bearer TOKEN`. An
+//!   address that other machines can reach needs a token. A Unix socket needs none: only its user
+//!   can open the file.
+//! - A head may have at most 8 KiB and must arrive within 5 s. A listener serves at most 16 clients
+//!   at a time. A pool is read by one request at a time. A connection serves one request.
 
 #![forbid(unsafe_code)]
 

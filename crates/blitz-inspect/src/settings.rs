@@ -69,7 +69,7 @@ impl Inspect {
         self.socket_addr().map(drop)
     }
 
-    /// The address of the page, if there is to be one.
+    /// Returns the address to serve the page at; `None` if no page is to be served.
     ///
     /// # Errors
     /// If it is not valid, or if other machines can reach it and there is no token.
@@ -188,7 +188,7 @@ mod tests {
         let random = of_variables("80", Some("random")).unwrap();
         assert_eq!(random.token.as_ref().unwrap().reveal().len(), 32);
         let again = of_variables("80", Some("random")).unwrap();
-        assert_eq!(again, random, "all pools of a process are on one page");
+        assert_eq!(again, random, "all pools of a process share one random token");
         let error = Inspect::from("nonsense".to_owned()).socket_addr().unwrap_err().to_string();
         assert!(error.contains("\"nonsense\" is no address"), "{error}");
     }
