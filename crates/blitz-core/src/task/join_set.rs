@@ -2,13 +2,13 @@
 //!
 //! ```text
 //!  spawn ─▶ slot: handle, bell
-//!  a task ends ─▶ its bell: the slot's number into the list of news, wake the set's waiter
-//!  join_next ─▶ the oldest number ─▶ that slot's handle has a result
+//!  a task ends ─▶ its bell puts the slot's number into `rung` and wakes the set's waiter
+//!  join_next ─▶ takes the oldest number ─▶ that slot's handle has a result
 //! ```
 //!
 //! So taking a result costs the same in a large set as in a small one. Slots and their bells are
-//! reused. A bell may ring late, for a task that had the slot before: then the handle has no
-//! result, and nothing is lost.
+//! reused. A bell may ring late, for a task that had the slot before. If the slot's handle has no
+//! result then, the set skips the number.
 
 #![forbid(unsafe_code)]
 
@@ -127,13 +127,13 @@ impl<T> JoinSet<T> {
         JoinSet { slots: Vec::new(), free: Vec::new(), news: Arc::default() }
     }
 
-    /// Returns how many tasks are in it: those that run, and those whose result was not taken yet.
+    /// Returns how many tasks are in the set: running tasks, and tasks whose result was not taken.
     #[must_use]
     pub fn len(&self) -> usize {
         self.slots.len() - self.free.len()
     }
 
-    /// Whether no task is in it.
+    /// Whether no task is in the set.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
@@ -192,7 +192,7 @@ impl<T: 'static> JoinSet<T> {
 
     /// Waits for the next task to end, and takes it out of the set; `None` if the set is empty.
     ///
-    /// Nothing is lost if the future is dropped before it is ready, as `select!` does.
+    /// If the future is dropped before it is ready, for instance by `select!`, no result is lost.
     pub async fn join_next(&mut self) -> Option<Result<T, JoinError>> {
         poll_fn(|cx| self.poll_join_next(cx)).await
     }
@@ -284,8 +284,8 @@ impl<T: 'static> JoinSet<T> {
     /// ```
     ///
     /// # Panics
-    /// As soon as a task has panicked or was cancelled. A panic continues here, and the other tasks
-    /// are aborted.
+    /// As soon as a task has panicked or was cancelled. The panic of a task is resumed here. The
+    /// other tasks are aborted.
     pub async fn join_all(mut self) -> Vec<T> {
         let mut results = Vec::with_capacity(self.len());
         while let Some(ended) = self.join_next().await {

@@ -23,9 +23,9 @@ use std::task::Waker;
 /// The tasks of a set, for its own thread.
 pub(crate) struct Locals {
     inbox: Arc<Inbox>,
-    /// Taken from the inbox all at once.
+    /// Runnable tasks, taken from the inbox all at once.
     batch: RefCell<VecDeque<Runnable>>,
-    /// Tasks that are not complete.
+    /// How many tasks are not complete.
     len: Cell<usize>,
     /// How many drivers there have been so far.
     drivers: Cell<u64>,
@@ -36,14 +36,14 @@ pub(crate) struct Locals {
 /// The queue of runnable tasks, for any thread.
 pub(super) struct Inbox {
     state: Mutex<State>,
-    /// Tasks that wait to be woken.
+    /// Tasks that wait, or have waited and not ended yet.
     owned: Owned,
 }
 
 #[derive(Default)]
 struct State {
     queue: VecDeque<Runnable>,
-    /// The drivers that await the set while nothing is in the queue.
+    /// The drivers that wait for a task to be queued: their numbers and wakers.
     waiting: VecDeque<(u64, Waker)>,
 }
 
@@ -63,7 +63,7 @@ impl Locals {
         &self.inbox
     }
 
-    /// Tasks that are not complete.
+    /// How many tasks are not complete.
     pub(super) fn len(&self) -> usize {
         self.len.get()
     }
@@ -72,7 +72,7 @@ impl Locals {
         self.len() == 0
     }
 
-    /// A number for one more driver.
+    /// Returns the number of a new driver.
     pub(super) fn number(&self) -> u64 {
         let number = self.drivers.get();
         self.drivers.set(number + 1);
@@ -85,10 +85,10 @@ impl Locals {
         F: Future + 'static,
         F::Output: 'static,
     {
-        // SAFETY: `Locals` stays on its thread. It puts the task into the inbox, as do all later
-        // wakes. It takes tasks out, runs and drops them only on its own thread, and closes the
-        // list there. The inbox is not freed while a task is in it: `close` runs before that, or
-        // never.
+        // SAFETY: `Locals` stays on its thread. This call and all later wakes put the task into the
+        // inbox. Only `Locals`, on its own thread, takes tasks out, runs and drops them, and closes
+        // the list `owned`. The inbox is not freed while a task is in it: `close` runs before that,
+        // or never.
         let (task, join) =
             unsafe { task::new_local(Location::caller(), future, Home::of(&self.inbox)) };
         let handle = JoinHandle::of_task(join);
@@ -119,7 +119,7 @@ impl Locals {
         match ran {
             Ran::Idle => {}
             Ran::Complete | Ran::Cancelled => self.len.set(self.len.get() - 1),
-            // Post it to the inbox, not to the batch: tasks in the inbox go first.
+            // Post the task to the inbox, not to the batch: it goes behind the tasks in the inbox.
             Ran::Again(task) => self.inbox.post(task),
         }
     }
@@ -224,7 +224,7 @@ impl Home {
 // `catch_unwind`.
 unsafe impl Scheduler for Home {
     fn schedule(&self, task: Runnable) {
-        // Once the task is in the inbox it may end, and with it the set.
+        // Once the task is in the inbox, it may end, and the set may be dropped: keep the inbox.
         self.keep().post(task);
     }
 
@@ -234,7 +234,8 @@ unsafe impl Scheduler for Home {
     }
 
     fn owned(&self, _: Place) -> &Owned {
-        // SAFETY: the caller runs a task, on the thread of its set, which is not gone meanwhile.
+        // SAFETY: the caller runs a task on the thread of its set, and the set is not dropped
+        // meanwhile.
         &unsafe { self.0.as_ref() }.owned
     }
 
@@ -248,8 +249,8 @@ unsafe impl Scheduler for Home {
     }
 }
 
-/// Hands a panic that no handle waits for to the handler of the pool that was current. Without a
-/// pool there is no handler, and the panic hook has reported it.
+/// Passes a panic to the panic handler of `team`, the pool that was current. No join handle returns
+/// this panic. Without a pool, drops the payload: the panic hook has reported the panic.
 fn report(team: Option<Arc<Team>>, payload: Payload) {
     match team {
         Some(team) => team.report_panic_of("a detached local task", payload),
@@ -265,7 +266,7 @@ thread_local! {
 #[derive(Clone)]
 struct Inside {
     locals: Rc<Locals>,
-    /// The aside in which it was entered. It applies only in that aside.
+    /// The aside in which the set was entered. The set is current only in that aside.
     aside: u64,
 }
 
@@ -290,7 +291,7 @@ impl Entered {
 impl Drop for Entered {
     fn drop(&mut self) {
         let before = self.before.take();
-        // Drop it after the borrow of the cell has ended.
+        // Drop `left` separately, after the borrow of the cell has ended.
         let left = CURRENT.try_with(|current| current.replace(before));
         drop(left);
     }
