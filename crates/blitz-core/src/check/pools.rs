@@ -30,7 +30,7 @@ fn pools_install_into_each_other() {
     check(3_000, install_into_each_other);
 }
 
-/// A worker of one pool drops another, whose jobs need the first.
+/// A worker of one pool drops a second pool, whose jobs need the first pool.
 fn dropped_by_another() {
     let runtime = Runtime::new(1 + any_below(2));
     let done = Gate::new();

@@ -15,7 +15,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::time::Duration;
 
 impl Trace {
-    /// Reads what `team` did recently, for the time `last`. No worker stops for it.
+    /// Makes a trace of `team` that covers the time `last` before now. No worker stops for it.
     pub(in crate::door) fn of(team: &Team, last: Duration) -> Trace {
         let lanes: Vec<_> = team.workers().map(Lanes::of).collect();
         let outside = team.lane.read();
@@ -38,7 +38,7 @@ impl Trace {
     }
 }
 
-/// Adds to each poll where its task was spawned, if the task is alive.
+/// Sets the spawn location of each poll whose task is alive.
 fn locate(team: &Team, tracks: &mut [TraceTrack]) {
     let tasks = references(team);
     let sites: HashMap<_, _> =
@@ -65,7 +65,7 @@ impl Lanes {
     }
 
     /// All events of the worker in order. If two have the same time, the event of the busy lane
-    /// comes first, because it ends something earlier.
+    /// comes first, because it counts or ends earlier polls and jobs.
     fn in_order(self, clock: &Clock) -> impl Iterator<Item = Event> {
         let mut events = self.busy.events;
         events.extend(self.rare.events);
@@ -74,12 +74,12 @@ impl Lanes {
     }
 }
 
-/// How many events of a lane its snapshot lacks.
+/// Returns how many recorded events of a lane are missing in its snapshot.
 fn lost(snapshot: &Snapshot) -> u64 {
     snapshot.recorded.saturating_sub(snapshot.events.len() as u64)
 }
 
-/// A track for each thread that may block, and one for the watch.
+/// Returns a track for each thread that runs blocking closures, and one for the watch.
 fn outside_tracks(events: &[Event], clock: &Clock, names: &Spelled) -> Vec<TraceTrack> {
     let mut threads = BTreeMap::<u64, Timeline<'_>>::new();
     let mut watch = Timeline::new(clock, names);
