@@ -81,8 +81,8 @@ pub(super) struct Leaf {
 /// One signal word and its slots.
 #[derive(Default)]
 pub(super) struct Word {
-    /// Bit i: the task in slot i is runnable, and the thread that clears the bit has its queue
-    /// entry.
+    /// Bit i: the task in slot i is runnable. The bit is its queue entry: the thread that clears it
+    /// takes the task.
     pub(super) signals: Bits,
     /// Bit i: slot i belongs to a task, or is in a [`SlotCache`].
     reserved: Bits,
@@ -147,7 +147,7 @@ impl Slot {
         self.task.store(task.as_ptr(), Relaxed);
     }
 
-    /// The task that is in it. The caller has cleared the slot's signal bit, or is about to set it.
+    /// The task in the slot. The caller has cleared the slot's signal bit, or is about to set it.
     #[inline]
     pub(super) fn task(&self) -> *mut Header {
         self.uses.read();
@@ -179,7 +179,7 @@ impl Slot {
 pub struct SlotCache {
     free: Vec<Place>,
     whose: Whose,
-    /// Where to look next for more: counts signal words.
+    /// The signal word where the next search begins, counted over all leaves of this cache.
     next: usize,
 }
 
@@ -259,7 +259,7 @@ impl SlotCache {
         false
     }
 
-    /// From how many of `count` leaves this cache reserves.
+    /// Returns how many of `count` leaves this cache reserves slots from.
     fn own_leaves(&self, count: usize, workers: usize) -> usize {
         match self.whose {
             Whose::Worker(index) => (count + workers - 1).saturating_sub(index) / workers,

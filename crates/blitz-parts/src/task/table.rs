@@ -6,13 +6,13 @@ use core::ptr;
 
 /// The table of a task's functions: the ordinary one, or its twin while the task is probed.
 ///
-/// Both tables are statics, and a run with either of them is right at every moment. But only a run
-/// with the twin is of use to a probe. A worker loads the table when it takes the task from its
-/// queue. That queue passes the task from the thread that made it SCHEDULED to the worker. So the
-/// worker sees the twin if the probe's own wake made the task SCHEDULED. If it was another waker,
-/// the worker may have loaded the ordinary table before the probe replaced it. Hence such a probe
-/// does not begin. The runs that follow see the twin, too, since the word of the task orders each
-/// run with the wake after it.
+/// Both tables are statics, and a run may use either of them at any time. But only a run with the
+/// twin is of use to a probe. A worker loads the table when it takes the task from its queue. That
+/// queue passes the task from the thread that made it SCHEDULED to the worker. So the worker sees
+/// the twin if the probe's own wake made the task SCHEDULED. If another waker did, the worker may
+/// have loaded the ordinary table before the probe replaced it. Then the probe does not begin. The
+/// runs that follow see the twin, too, since the word of the task orders each run with the wake
+/// after it.
 pub(super) struct Table(AtomicPtr<Vtable>);
 
 impl Table {

@@ -59,8 +59,8 @@ impl Twins {
     fn expect(&mut self, timer: usize, tick: u64) {
         self.forget(timer);
         self.came += 1;
-        // Overdue timers are due at once, after those that were due before. A wheel whose driver is
-        // not done is not at `now`.
+        // An overdue timer is due at the wheel's current tick, after the timers of that tick that
+        // were inserted before. Until the driver is done, that tick may be earlier than `now`.
         let key = (tick.max(self.wheel.lock().levels.elapsed), self.came);
         self.expected.insert(key, timer);
         self.keys[timer] = Some(key);
@@ -107,8 +107,8 @@ impl Twins {
         self.check_rest();
     }
 
-    /// One turn of a driver, which may not be done afterwards: it fires the first of the due
-    /// timers.
+    /// Runs one turn of a driver, which fires the first of the due timers. Others may be left for
+    /// the next turn.
     fn step(&mut self, now: u64, max: usize) {
         self.now = self.now.max(now);
         let mut wakers = VecDeque::new();
@@ -119,13 +119,13 @@ impl Twins {
         wakers.into_iter().for_each(Waker::wake);
         for timer in std::mem::take(&mut *self.woken.lock().unwrap()) {
             let (key, first) = self.expected.pop_first().expect("a timer that waits");
-            assert_eq!(timer, first, "not the first one");
+            assert_eq!(timer, first, "fired out of order");
             assert!(key.0 <= self.now, "early: {} at {}", key.0, self.now);
             assert_eq!(self.entries[timer].state(), Waiting::Fired);
             self.keys[timer] = None;
         }
         let first = self.expected.keys().next().map_or(NEVER, |key| key.0);
-        assert!(more || first > self.now, "left behind: {first} at {}", self.now);
+        assert!(more || first > self.now, "a due timer is left: {first} at {}", self.now);
         assert!(self.wheel.earliest() <= first, "the driver would sleep beyond {first}");
     }
 
@@ -176,7 +176,7 @@ enum Op {
 
 const TIMERS: usize = 24;
 
-/// A distance of any magnitude: all levels are as likely.
+/// A distance of any magnitude. All levels are equally likely.
 fn distance() -> impl Strategy<Value = u64> {
     (0u32..64, any::<u64>()).prop_map(|(bits, seed)| seed & ((1 << bits) - 1))
 }
@@ -334,7 +334,7 @@ fn wheel_12_no_turn_touches_more_than_its_share_of_a_million_timers() {
     assert!(crowd.iter().all(|entry| entry.state() == Waiting::Fired));
     // Each was moved once, from level 1 to level 0, and fired once.
     let share = (2 * MANY).div_ceil(TIMERS_AT_ONCE);
-    assert!(turns + 1 >= share, "{turns} turns for what takes {share}");
+    assert!(turns + 1 >= share, "{turns} turns, but the work takes {share}");
     end(wheel);
 }
 
@@ -345,14 +345,14 @@ fn wheel_12_the_search_for_the_next_tick_goes_on_beside_others() {
     for timer in 0..999 {
         twins.insert(timer, 100_000 + timer as u64);
     }
-    // The first one was the soonest, and the slot still remembers it.
+    // Timer 0 had the earliest tick, and the slot still remembers that tick.
     twins.cancel(0);
     let mut turns = 0;
     let next = || twins.wheel.lock().levels.next(MAX).ok();
     while next().is_none() {
         turns += 1;
         match turns {
-            // The entry that the search points to leaves.
+            // Cancels the entry at which the search will continue.
             1 => twins.entries[1 + MAX].as_mut().cancel(),
             2 => assert!(twins.entries[2].as_mut().reset(100_900)),
             3 => twins.entries[1].as_mut().cancel(),
@@ -360,8 +360,8 @@ fn wheel_12_the_search_for_the_next_tick_goes_on_beside_others() {
         }
     }
     assert!(turns >= 998 / MAX, "{turns} turns for 998 entries");
-    // The search cannot know which seen entries have left since: its result is not later than the
-    // first entry, and not before all.
+    // The search does not notice if an entry that it has seen leaves or moves. So its result may be
+    // earlier than the first entry, but never later.
     let first = twins.wheel.lock().levels.first().unwrap();
     assert!((100_001..=100_003).contains(&first));
     assert_eq!(twins.wheel.next(), 100_003, "the next search is exact");
@@ -441,7 +441,7 @@ fn wheel_1_the_last_ticks_have_a_place_and_never_comes_last() {
         twins.step(now, 1);
         twins.advance(now, 1);
     }
-    assert_eq!(twins.entries[1].state(), Waiting::Yes, "never is not before the end of time");
+    assert_eq!(twins.entries[1].state(), Waiting::Yes, "a timer at NEVER does not fire");
     // As overdue as possible.
     twins.insert(0, 0);
     twins.advance(NEVER - 1, 1);
@@ -481,7 +481,7 @@ fn wheel_8_on_earlier_is_called_for_each_earlier_tick_and_no_other() {
     assert_eq!((told.0.load(Relaxed), told.1.load(Relaxed)), (30, 3));
     wheel.close(&mut VecDeque::new());
     wheel.give_back();
-    assert_eq!(Arc::strong_count(&told), 1, "a closed wheel lets go of it");
+    assert_eq!(Arc::strong_count(&told), 1, "a closed wheel drops its OnEarlier");
 }
 
 #[test]
@@ -550,7 +550,7 @@ fn wheel_2_no_timer_is_lost_beside_a_driver() {
     let mut wakers = VecDeque::new();
     wheel.close(&mut wakers);
     wheel.give_back();
-    assert!(wakers.is_empty(), "every owner took its timers along");
+    assert!(wakers.is_empty(), "every owner has removed its timers");
 }
 
 #[test]

@@ -21,7 +21,7 @@ fn counts(
     let mut output = Some(output);
     poll_fn(move |context| {
         if left == 0 {
-            return Poll::Ready(output.take().expect("polled to its end once"));
+            return Poll::Ready(output.take().expect("the future was polled after it was ready"));
         }
         left -= 1;
         *place.lock().unwrap() = Some(context.waker().clone());
@@ -55,7 +55,7 @@ fn task_7_a_handle_is_polled_again_with_a_foreign_waker_while_its_task_ends() {
                 was_pending = true;
             }
             drop((join, waker));
-            // The worker may be about to wake.
+            // The worker may still hold a clone of the waker, and be about to wake it.
             while woken.wakers() > 0 {
                 thread::yield_now();
             }
