@@ -27,8 +27,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
-/// Entries of the submission queue. Each is submitted at once, so this bounds how many threads
-/// submit at a time.
+/// Entries of the submission queue. At most one is in use: threads submit one after the other, and
+/// the system takes each entry before the next one is pushed.
 const ENTRIES: u32 = 64;
 /// Completions that the system's queue holds. If the queue is full, the system keeps further
 /// completions apart until [`Uring::flush`] asks for them.
@@ -36,13 +36,13 @@ const COMPLETIONS: u32 = 1024;
 /// How often an operation is submitted to a system that has no memory for it, before the ring is
 /// given up.
 const TRIES: u32 = 1_000;
-/// If the queue is found empty this often while the system holds overflowed completions back, these
-/// count as lost.
+/// How often in a row the queue has to be found empty before the completions that the system keeps
+/// apart count as lost.
 const LOOKS_BEFORE_LOST: u32 = 1_000;
 /// How long to sleep between looks at the completion queue if the system does not let us wait for
 /// it.
 const GLANCE: Duration = Duration::from_millis(1);
-/// The offset that means: at the position of the file, and move it on.
+/// The offset that stands for the position of the file, which the operation then advances.
 const WHERE_IT_IS: u64 = u64::MAX;
 
 /// The operations that Blitz needs.
@@ -100,7 +100,7 @@ struct Completing {
     /// Wakers of completed operations. The driver calls them, since the thread that collects may
     /// hold a lock.
     late: VecDeque<Waker>,
-    /// Parts of writes that are not written yet. The end of the pool writes them.
+    /// Parts of writes that are not written yet. [`Uring::end`] writes them, or the ring's drop.
     unwritten: Vec<Unwritten>,
     /// How many completions the system has lost so far.
     lost: u32,
@@ -137,7 +137,8 @@ impl Uring {
         }))
     }
 
-    /// Reads at most `room` bytes into `buffer`, at `offset`, else at the position of the file.
+    /// Reads at most `room` bytes into `buffer`. Reads at `offset`, or at the position of the file
+    /// if that is `None`.
     pub(crate) async fn read_at(
         &self,
         file: BorrowedFd<'_>,
@@ -153,8 +154,9 @@ impl Uring {
         self.transfer(buffer, Kind::Read, make).await
     }
 
-    /// Writes the bytes in `range` of `buffer`, or a part of them, at `offset`, else at the
-    /// position of the file. If the future is dropped early, all of them are written.
+    /// Writes the bytes in `range` of `buffer`, or a part of them. Writes at `offset`, or at the
+    /// position of the file if that is `None`. If the future is dropped early, all bytes are
+    /// written.
     pub(crate) async fn write_at(
         &self,
         file: &Arc<File>,
@@ -229,7 +231,7 @@ impl Uring {
         self.transfer_of(buffer, kind, None, make).await
     }
 
-    /// Runs a transfer, and again if the system gave it up. `write` is the target of a write.
+    /// Runs a transfer, and repeats it if the system gave it up. `write` is the target of a write.
     async fn transfer_of(
         &self,
         mut buffer: Vec<u8>,
@@ -241,7 +243,7 @@ impl Uring {
         loop {
             let op = match Uring::start(self, buffer, kind, write.clone(), &make) {
                 Ok(op) => op,
-                // The write was reported as done, so do it without the ring.
+                // The write was reported as done, so the caller has to do it without the ring.
                 Err(Refused::Ended(buffer)) if kind == Kind::Write => return Err(buffer),
                 Err(Refused::Ended(buffer)) => return Ok((Err(ended()), buffer)),
                 Err(Refused::Broken(buffer)) => return Err(buffer),
@@ -295,8 +297,8 @@ impl Uring {
         // else.
         let mut queue = unsafe { self.ring.submission_shared() };
         // SAFETY: the buffer that the entry names stays where it is until the entry has completed
-        // (`Slots`), and its descriptor is open until the system has taken the entry, which is
-        // waited for below.
+        // (`Slots`), and its descriptor is open until the system has taken the entry, for which the
+        // loop below waits.
         if unsafe { queue.push(entry) }.is_err() {
             unreachable!("each entry is taken before the next one is pushed");
         }
@@ -358,7 +360,7 @@ impl Uring {
 
     /// Takes the completions in the queue, and then those that the system keeps apart because the
     /// queue was full: once the queue is empty, no event announces these. They exist only if more
-    /// completions were owed than the queue holds.
+    /// completions were outstanding than the queue holds.
     fn collect_in(&self, completing: &mut Completing) {
         let mut flushed = false;
         while self.take_queued(completing) {
@@ -376,8 +378,8 @@ impl Uring {
         }
     }
 
-    /// Collects where the system does not hand out the completions that it keeps apart. If there
-    /// are any, the ring can no longer wait for the operations under way.
+    /// Collects although the system refuses to hand out the completions that it keeps apart. If
+    /// there are any, the ring can no longer wait for the operations under way.
     #[cold]
     fn collect_without_flush(&self, completing: &mut Completing, error: &io::Error) {
         // If the queue is empty and the ring's descriptor is readable, the system keeps completions
@@ -421,8 +423,9 @@ impl Uring {
         }
         let mut leftovers = Vec::new();
         let mut slots = self.slots();
-        // The loop drops `queue` at its end, which makes room in the system's queue. Only later is
-        // the lock of `slots` released, so that other threads see the completed operations.
+        // The loop drops `queue` at its end, which makes room in the system's queue. The lock of
+        // `slots` is released after that, so a thread that sees these operations completed can use
+        // the room.
         for done in queue {
             match Completion::of(done.user_data()) {
                 Completion::Operation(key) => {
@@ -476,7 +479,8 @@ impl Uring {
             let mut slots = self.slots();
             // Writing the rest may block, so wait for the cancelled operations first.
             let writes = !unwritten.is_empty() && slots.has_only_writes();
-            // With the lock, so that no other thread notes a waker or a rest of a write afterwards.
+            // `completing` is locked, so no other thread adds a waker or the rest of a write after
+            // this.
             let is_over = unwritten.is_empty() && slots.end(&mut completing.late);
             drop(slots);
             let wakers = std::mem::take(&mut completing.late);
@@ -525,7 +529,7 @@ impl Uring {
         }
     }
 
-    /// Why the system takes no more operations, if it was forbidden after the ring was made.
+    /// Returns why the ring is broken; `None` if it is not.
     pub(crate) fn why_broken(&self) -> Option<String> {
         self.slots().why_broken().map(str::to_owned)
     }
@@ -536,8 +540,8 @@ impl Uring {
         !slots.is_closed() && !slots.is_broken()
     }
 
-    /// Whether operations of files are under way, or have completed and their tasks are not woken
-    /// yet.
+    /// Whether operations of files are under way, or tasks of completed operations still have to
+    /// be woken.
     pub(crate) fn is_at_files(&self) -> bool {
         // With the lock, each operation is either under way or noted as completed.
         let completing = lock(&self.completing);
@@ -568,8 +572,8 @@ impl Uring {
 #[cold]
 fn lost() -> io::Error {
     io::Error::other(
-        "io_uring was forbidden or had no memory while this operation was under way: it may or may not \
-         have happened",
+        "io_uring was forbidden or had no memory while this operation was under way: the operation \
+         may or may not have happened",
     )
 }
 
@@ -612,7 +616,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 impl Drop for Uring {
     fn drop(&mut self) {
-        // A reactor that is gone watches nothing.
+        // Ignore an error: a reactor that is gone watches nothing.
         let _ = self.reactor.deregister(&mut SourceFd(&self.ring.as_raw_fd()), self.token);
         let mut completing = lock(&self.completing);
         self.collect_in(&mut completing);
