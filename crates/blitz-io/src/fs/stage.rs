@@ -34,8 +34,8 @@ pub(super) struct Stage {
     write_error: Option<io::Error>,
     /// The position after the last seek.
     position: u64,
-    /// A clone of the file has the same position. Then threads read and write it, because the
-    /// system locks the position for threads but not for io_uring.
+    /// Whether a clone of the file shares its position. Then only threads read and write the file,
+    /// because the system locks the position for threads but not for io_uring.
     pub(super) shares_position: bool,
     /// Bytes that one operation moves at most.
     pub(super) max: usize,
@@ -82,7 +82,7 @@ impl Stage {
                 return Poll::Ready(Ok(()));
             }
             match outcome {
-                // Nothing came: the end of the file.
+                // No byte was read: the file is at its end, or the read has failed.
                 Some(Outcome::Read(result)) => return Poll::Ready(result),
                 _ => {
                     let max = to.remaining().min(self.max);
@@ -159,7 +159,7 @@ impl Stage {
         poll_fn(|cx| self.poll_flush(cx)).await
     }
 
-    /// Returns what `question` returns for the file, once nothing else is in flight.
+    /// Calls `question` on a blocking thread once nothing else is in flight; returns its answer.
     pub(super) async fn ask<T: Send + 'static>(
         &mut self,
         file: &Arc<File>,
@@ -189,7 +189,8 @@ impl Stage {
         matches!(&self.state, State::Idle(buffer) if buffer.is_empty())
     }
 
-    /// Ready when nothing is in flight, with the outcome of the last operation.
+    /// Ready when nothing is in flight. Returns the outcome of the operation that has just ended,
+    /// or `None` if none has. A write also returns `None`: its error is kept in `write_error`.
     fn poll_idle(&mut self, cx: &mut Context<'_>) -> Poll<Option<Outcome>> {
         let State::Busy(pending) = &mut self.state else { return Poll::Ready(None) };
         let (buffer, outcome) = match ready!(pending.poll(cx)) {
@@ -231,7 +232,7 @@ impl Stage {
         });
     }
 
-    /// Writes the bytes in the buffer, `ahead` bytes before the system's position.
+    /// Steps `ahead` bytes back from the system's position, and writes the bytes in the buffer.
     fn begin_write(&mut self, file: &Arc<File>, ahead: usize) {
         let Some(uring) = self.uring() else {
             return self.begin(file, move |file, buffer| {
@@ -322,5 +323,5 @@ fn panicked() -> io::Error {
 
 #[cold]
 fn out_of_range() -> io::Error {
-    io::Error::new(io::ErrorKind::InvalidInput, "this offset is outside of the range of files")
+    io::Error::new(io::ErrorKind::InvalidInput, "the offset to seek by is out of range")
 }
