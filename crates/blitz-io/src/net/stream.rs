@@ -2,7 +2,7 @@
 
 /// Methods and traits of a stream with a field `io: Registration<…>`. The literal creates a
 /// connected pair, `here` and `there`, for the examples. The last argument says whether a short
-/// transfer means that no more bytes are there. That is true for TCP. A read from a Unix socket
+/// read means that the socket holds no more bytes. That is true for TCP. A read from a Unix socket
 /// also stops where descriptors were sent with the bytes.
 macro_rules! stream {
     ($Stream:ident, $pair:literal, $short_means_over:literal) => {
@@ -60,7 +60,7 @@ macro_rules! stream {
                 self.io.try_io(Interest::READABLE, |socket| transfer::receive_buf(socket, buf))
             }
 
-            /// Writes as much as there is room for, without waiting; returns how many bytes.
+            /// Writes as many bytes as there is room for, without waiting; returns their number.
             ///
             /// ```
             /// # fn main() -> std::io::Result<()> { blitz::block_on(async {
@@ -78,8 +78,8 @@ macro_rules! stream {
                 self.io.try_io(Interest::WRITABLE, |socket| transfer::send(socket, buf))
             }
 
-            /// As [`try_write`](Self::try_write), from several buffers; the system takes 1,024 at
-            /// once.
+            /// As [`try_write`](Self::try_write), from several buffers; the system takes at most
+            /// 1,024 at once.
             ///
             /// # Errors
             /// As [`try_write`](Self::try_write).

@@ -80,7 +80,7 @@ impl Child {
     /// ```
     ///
     /// # Errors
-    /// If the system reports an error, or if the runtime that it was made in has ended.
+    /// If the system reports an error, or if the runtime in which the child was spawned has ended.
     pub async fn wait(&mut self) -> io::Result<ExitStatus> {
         drop(self.stdin.take());
         let status = match &mut self.state {
@@ -161,7 +161,7 @@ impl Child {
     /// ```
     ///
     /// # Errors
-    /// If the system reports an error, or if the runtime that it was made in has ended.
+    /// If the system reports an error, or if the runtime in which the child was spawned has ended.
     pub async fn wait_with_output(mut self) -> io::Result<Output> {
         let (stdout, stderr) = (self.stdout.take(), self.stderr.take());
         // Reads both pipes at once: a child that fills one pipe while the other is read would never
