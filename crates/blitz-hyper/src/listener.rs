@@ -37,11 +37,11 @@ pub trait Listener: Send + 'static {
     /// The address of the peer.
     type Peer: Clone + Debug + Send + Sync + 'static;
 
-    /// Accepts a connection, or wakes the task of `cx` when there is one.
+    /// Accepts a connection; if there is none, the task of `cx` is woken when one arrives.
     ///
     /// # Errors
-    /// The errors of `accept`. A server survives errors of one connection, and errors because a
-    /// resource has run out for the moment.
+    /// The errors of `accept`. A server survives an error that concerns one connection, or a
+    /// resource that has run out for the moment.
     fn poll_accept(&mut self, cx: &mut Context<'_>)
     -> Poll<io::Result<(Self::Stream, Self::Peer)>>;
 }
@@ -109,7 +109,7 @@ pub(crate) fn after(error: &io::Error) -> AfterError {
     }
 }
 
-/// The same number on all systems with descriptors.
+/// `EBADF`, which is the same number on all systems with descriptors.
 const BAD_DESCRIPTOR: i32 = 9;
 
 #[cfg(test)]

@@ -55,7 +55,7 @@ fn a_waker_that_starts_the_end_is_not_forgotten() {
             move || shutdown.start()
         });
         let mut running = shutdown.track("a request");
-        assert!(poll(&mut running, &waker), "a task that registers sees the end, or is woken");
+        assert!(poll(&mut running, &waker), "a task that registers sees the shutdown, or is woken");
     });
 }
 

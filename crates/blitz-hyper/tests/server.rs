@@ -48,7 +48,7 @@ fn one_connection_answers_many_requests() {
         client.ready().await;
         let answer = client.send(request("GET", "/nowhere", "")).await.unwrap();
         assert_eq!(answer.status().as_u16(), 404);
-        assert_eq!(server.shutdown.running(), 1, "all that was one connection");
+        assert_eq!(server.shutdown.running(), 1, "all requests used one connection");
         server.finish().await;
     });
 }
@@ -121,7 +121,7 @@ fn streams_of_one_http2_connection_do_not_wait_for_each_other() {
         while let Some(answer) = waiting.join_next().await {
             assert_eq!(text(answer.unwrap().unwrap()).await, "waited");
         }
-        assert_eq!(server.shutdown.running(), 1, "all that was one connection");
+        assert_eq!(server.shutdown.running(), 1, "all requests used one connection");
         server.finish().await;
     });
 }
@@ -292,7 +292,7 @@ fn errors_go_to_the_error_handler() {
     });
 }
 
-/// Has some errors first, then connections.
+/// A listener that returns its errors first, and then accepts connections.
 struct Troubled {
     errors: VecDeque<io::Error>,
     listener: TcpListener,
