@@ -56,12 +56,12 @@ async fn a_panic_is_the_tests_own() {
 }
 
 #[blitz::test]
-#[ignore = "shows that the attribute is kept: it would fail"]
+#[ignore = "shows that the attribute is kept: the test would fail"]
 async fn what_is_ignored_is_not_run() {
     panic!("this test is ignored");
 }
 
-/// The body need not be `Send`: it stays on the thread that calls.
+/// The body need not be `Send`: it stays on the caller's thread.
 #[blitz::test]
 async fn the_body_stays_on_its_thread() {
     let shared = std::rc::Rc::new(thread::current().id());

@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use std::sync::{Arc, Mutex};
 use std::task::Waker;
 
-/// Runtimes of few and many workers, of both policies for waits.
+/// Runtimes with few and many workers, and with each wait policy.
 fn runtimes() -> impl Iterator<Item = Runtime> {
     let policies = [WaitPolicy::StealAnything, WaitPolicy::DescendantsOnly];
     policies.into_iter().flat_map(|policy| {
@@ -22,7 +22,7 @@ fn runtimes() -> impl Iterator<Item = Runtime> {
     })
 }
 
-/// Returns 7. For that the current pool has to poll a task, run a job and wake the caller.
+/// Returns 7, after the current pool has polled a task, run a job and woken the caller.
 fn seven() -> u32 {
     blitz::block_on(async {
         let task = blitz::spawn(async {
@@ -124,7 +124,8 @@ fn many_levels_of_tasks_in_deep_nesting() {
             let runtime = watch.runtime(runtime);
             assert_eq!(runtime.spawn(async { nest(150) }).join().unwrap(), 150);
         }
-        // These tasks do not fit into half a stack: when one worker is too deep, another polls.
+        // So many levels may not fit onto one small stack: a worker that has little stack left
+        // leaves the next task to another worker.
         let pool = Pool::builder().workers(8).stack_size(512 << 10);
         let runtime = watch.runtime(pool.build().unwrap());
         assert_eq!(runtime.spawn(async { nest(150) }).join().unwrap(), 150);
@@ -294,7 +295,7 @@ fn a_panic_passes_through_and_the_worker_works_on() {
 
 #[test]
 fn the_end_of_a_runtime_cancels_the_awaited_task() {
-    watched("what_it_waits_for_is_cancelled", |watch| {
+    watched("the_end_of_a_runtime_cancels_the_awaited_task", |watch| {
         for runtime in runtimes() {
             let runtime = watch.runtime(runtime);
             let tally = Tally::default();

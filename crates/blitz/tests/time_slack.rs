@@ -47,7 +47,7 @@ fn whatever_the_slack_timers_end_and_none_is_early() {
     });
 }
 
-/// It counts as one second; then all due timers fire at once.
+/// A slack of more than one second counts as one second: after that, all due timers fire at once.
 #[test]
 fn a_slack_without_end_ends() {
     watched("a_slack_without_end_ends", |watch| {
@@ -79,8 +79,8 @@ fn timers_of_one_moment_all_fire() {
     });
 }
 
-/// The worker in the driver blocks for an hour, or until a timer that is not far; other threads add
-/// earlier ones, or move theirs.
+/// The worker in the driver blocks until its next timer, which may be an hour away. Another thread
+/// adds an earlier timer, or resets a timer to an earlier time.
 #[test]
 fn an_earlier_timer_of_another_thread_gets_the_driver_up() {
     watched("an_earlier_timer_of_another_thread_gets_the_driver_up", |watch| {
@@ -149,7 +149,7 @@ async fn exact_times() {
     }
 }
 
-/// Workers find sockets ready each time they check, and get one event at a time.
+/// Workers find sockets ready each time they check, and get at most 1 or 256 events at a time.
 #[test]
 fn timers_fire_beside_a_busy_driver() {
     watched("timers_fire_beside_a_busy_driver", |watch| {
@@ -171,7 +171,7 @@ fn timers_fire_beside_a_busy_driver() {
     });
 }
 
-/// Sends itself a byte until it is enough.
+/// Sends bytes to itself until `enough` is set.
 fn ping_pong(enough: Arc<AtomicBool>) -> blitz::JoinHandle<()> {
     blitz::spawn(async move {
         let (mut here, mut there) = UnixStream::pair().unwrap();
