@@ -136,8 +136,8 @@ impl Peer {
 impl Drop for Peer {
     fn drop(&mut self) {
         for child in &mut self.children {
-            // With this signal PostgreSQL and RabbitMQ also end their own processes. The signal of
-            // `Child::kill` would leave these behind.
+            // With this signal PostgreSQL and RabbitMQ also end their child processes. The signal
+            // of `Child::kill` would leave these behind.
             let id = child.id().to_string();
             let _ = Command::new("kill").args(["-INT", &id]).status();
             let _ = child.wait();
@@ -146,7 +146,7 @@ impl Drop for Peer {
     }
 }
 
-/// A folder for the test that other users can enter.
+/// Creates a folder for one server. Other users can enter it.
 fn place(name: &str) -> PathBuf {
     static NEXT: AtomicUsize = AtomicUsize::new(0);
     let number = NEXT.fetch_add(1, Relaxed);

@@ -15,7 +15,7 @@ use crate::{
 /// Where a trace goes if the user wants it on stdout.
 const STDOUT: &str = "-";
 
-/// Saves a trace and says where it is and what reads it.
+/// Saves a trace, and prints its path and the programs that read it.
 pub fn run(args: &TraceArgs) -> Result<(), Failure> {
     let peer = ask::find(args.target.as_deref())?;
     let file = match &args.output {
@@ -32,7 +32,7 @@ pub fn run(args: &TraceArgs) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Saves the last `seconds` to `file`, and returns how many bytes it has.
+/// Saves a trace of the last `seconds` to `file`; returns its length in bytes.
 pub fn save(
     peer: &Peer,
     pool: Option<&str>,
