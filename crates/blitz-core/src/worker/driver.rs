@@ -1,7 +1,7 @@
 //! The driver slot: plugs a driver for sockets and timers into a pool.
 //!
 //! ```text
-//!  idle worker ──the lease is free──▶ poll: what is there already?
+//!  idle worker ──the lease is free──▶ poll: has anything happened?
 //!       │                              │ nothing
 //!       │ taken: sleeps on its word    ▼
 //!       │                            sleep in the driver: block
@@ -18,11 +18,11 @@
 //! millisecond. Handing the lease to another worker each time would cost a wake-up per event. So a
 //! worker that gives the lease back notifies the watch, even if it only polled.
 //!
-//! With the lease a worker calls only wakers that queue a task of a pool or end a `block_on`
-//! ([`is_prompt`](crate::driver::is_prompt)). Any other waker is user code and may block. The
-//! driver defers it until the worker has given the lease back and counts as active; then the worker
-//! calls it. Deferred wakers stay in the driver until they are called, one by one: while one of
-//! them blocks, the next worker that polls the driver calls the others.
+//! While it has the lease, a worker calls only wakers that queue a task of a pool or end a
+//! `block_on` ([`is_prompt`](crate::driver::is_prompt)). Any other waker is user code and may
+//! block. The driver defers it: the worker calls it after it has given the lease back and counts as
+//! active. Workers take deferred wakers out of the driver one by one. So while one of them blocks,
+//! the next worker that polls the driver calls the others.
 //!
 //! No worker sleeps while the pool ends: a worker that waits for something polls the driver itself.
 //!
@@ -47,8 +47,8 @@ impl PoolView {
     /// [`Driver::pool_is_idle`](blitz_parts::sleep::Driver::pool_is_idle); elsewhere the answer may
     /// be out of date when it is returned.
     ///
-    /// A pool whose workers stop counts as idle, too: none of them sleeps any more, and a worker
-    /// that polls the driver only waits.
+    /// A pool whose workers stop counts as idle, too. They no longer sleep: a worker that waits
+    /// polls the driver instead.
     #[must_use]
     pub fn is_idle(&self) -> bool {
         let rests = |team: Arc<Team>| team.sleep().is_stopping() || is_asleep(&team);
@@ -64,8 +64,8 @@ fn all_inactive(team: &Team) -> bool {
 
 /// Whether every worker sleeps, or is about to and will find nothing.
 fn is_asleep(team: &Team) -> bool {
-    // Look for work afterwards: a closure that ended may have woken a task, and another may have
-    // begun.
+    // Look for work after the closures: one that has just ended may have woken a task. Then look at
+    // the closures again: another may have begun meanwhile.
     let rests = team.blocking.is_idle() && team.sleep().all_sleep() && !has_any_work(team);
     rests && team.blocking.is_idle()
 }
@@ -76,7 +76,7 @@ fn has_any_work(team: &Team) -> bool {
     has_work(team) || team.workers().any(Worker::has_mail)
 }
 
-/// Notifies the driver that the last closure that may block has ended.
+/// Notifies the driver if the pool is idle now. Called when the last closure that may block ends.
 pub(crate) fn tell_driver_of_end(team: &Team) {
     if let Some(driver) = team.driver().filter(|_| is_asleep(team)) {
         driver.pool_is_idle();
@@ -119,9 +119,9 @@ impl Owner<'_> {
         Visit::Nothing
     }
 
-    /// Wakes the tasks whose events arrived, and gives the lease back. If there are many, notifies
-    /// another worker. If there are few, this worker keeps them to itself: it finishes them before
-    /// a sleeper would have taken one. If it does not, the watch notifies another worker.
+    /// Wakes the tasks whose events arrived, and gives the lease back. If there are many tasks,
+    /// notifies another worker. If there are few, it notifies none: this worker probably finishes
+    /// them before a sleeper could take one. If it does not, the watch notifies another worker.
     pub(crate) fn dispatch(self, lease: DriverLease<'_>) -> Visit {
         let outer = self.own().dispatching.replace(true);
         let keeps = self.team().driver().is_some_and(|driver| driver.dispatch());
@@ -134,8 +134,8 @@ impl Owner<'_> {
     }
 
     /// Calls the wakers that the driver has deferred. They are foreign code: if one panics, the
-    /// others are still called, and jobs that they fork are unrelated to what this worker waits
-    /// for. Only for a worker that does not count as inactive.
+    /// others are still called. Jobs that they fork are unrelated to the job for which this worker
+    /// may be waiting. Only for a worker that does not count as inactive.
     #[cold]
     pub(crate) fn call_wakers(self) {
         let team = self.team();
@@ -155,9 +155,9 @@ impl Owner<'_> {
         self.own().in_wakers.set(depth);
     }
 
-    /// Whether a wait with this much `room` may call deferred wakers. A wait inside such a waker
-    /// calls no more of them when the stack is nearly full: each might wait on top of the one
-    /// before.
+    /// Whether a wait with this much `room` may call deferred wakers. When the stack is nearly
+    /// full, a wait inside a deferred waker calls no others: each of them might wait, too, on top
+    /// of the waker before it.
     pub(crate) fn may_call_wakers(self, room: Room) -> bool {
         self.own().in_wakers.get() == 0 || room >= Room::Needed
     }
@@ -171,7 +171,8 @@ impl Owner<'_> {
         }
     }
 
-    /// Notifies the driver if this worker, which is about to sleep, is the last one.
+    /// Notifies the driver if no worker is active any more. Called by a worker that is about to
+    /// sleep.
     pub(crate) fn tell_idle_driver(self) {
         if let Some(driver) = self.team().driver().filter(|_| all_inactive(self.team())) {
             if !broken(Step::DriverIdleTold) {
@@ -198,8 +199,8 @@ mod tests {
         counters.add_parked();
         assert!(word.get_sleepy() && is_asleep(&team));
         word.wake_up();
-        // The worker is awake, so no poster notifies it. Then it is about to look for the last
-        // time.
+        // The worker is awake when the mail is posted, so `post` does not notify it. Then the
+        // worker gets sleepy, and has not yet looked for the last time.
         post(worker, job(Hold::new(&team), || ()));
         assert!(word.get_sleepy() && !is_asleep(&team));
         disown(worker);

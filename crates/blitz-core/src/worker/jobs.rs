@@ -56,13 +56,13 @@ impl Jobs<'_> {
                 self.notify(alone);
             }
         }
-        // All workers may be busy, and each searching worker may take something else that blocks
-        // it. Once the watch is on, it stays on as long as jobs are left.
+        // Turn the watch on: all workers may be busy, and a searching worker may take other work
+        // that blocks it. The watch stays on as long as jobs are left.
         self.team().watch_left_after_fence();
     }
 
-    /// Forks a job of the caller's frame. If it is then [wanted](Self::is_fork_wanted), the caller
-    /// must [share](Self::share) it.
+    /// Forks a job of the caller's frame. If the fork is then [wanted](Self::is_fork_wanted), the
+    /// caller must call [`share`](Self::share).
     ///
     /// # Safety
     /// 1. The caller takes it back with the returned place, before its frame ends and before any
@@ -70,27 +70,29 @@ impl Jobs<'_> {
     ///    it waits until the job has run.
     #[inline(always)]
     pub(crate) unsafe fn fork(self, work: Work) -> Place<Header> {
-        // SAFETY: the job stays where it is meanwhile, and the order is the caller's obligation.
+        // SAFETY: obligation 1: the job stays in place until it is taken back or has run, and the
+        // caller takes forks back in order.
         let place = unsafe { self.own_deque().fork(work.into_raw()) };
         // Pairs with the heavy fence of a worker that goes to sleep (SLEEP-4).
         barrier::light();
         place
     }
 
-    /// Whether some worker is idle and no job is public. Called after each fork.
+    /// Whether some worker is idle and this worker has no public job for it, or every fork takes
+    /// the cold path. Called after each fork.
     #[inline(always)]
     pub(crate) fn is_fork_wanted(self) -> bool {
         let demand = self.demand();
         demand.anyone_inactive() && (!self.own_deque().has_public() || demand.asks_every_fork())
     }
 
-    /// As [`is_fork_wanted`](Self::is_fork_wanted), for a caller that forks only then.
+    /// As [`is_fork_wanted`](Self::is_fork_wanted), for a caller that forks only if it is true.
     #[inline(always)]
     pub(crate) fn is_fork_wanted_here(self) -> bool {
         self.is_fork_wanted() && self.is_wanted_by_workers()
     }
 
-    /// Whether a worker wants the fork, and not only the watch.
+    /// Whether an idle worker wants the fork. The watch may also have made every fork look wanted.
     #[inline(always)]
     fn is_wanted_by_workers(self) -> bool {
         !self.demand().is_attentive() || self.is_wanted_after_attention()
@@ -109,7 +111,7 @@ impl Jobs<'_> {
     }
 
     /// Leaves this processor to the relief worker, if the relief worker has work and is not
-    /// running.
+    /// running. If no worker is on relief, forks take their usual path again.
     fn attend_to_relief(self) {
         let (team, sleep) = (self.team(), self.team().sleep());
         if sleep.on_relief().is_none() {
@@ -138,13 +140,14 @@ impl Jobs<'_> {
         }
     }
 
-    /// Takes the fork back when `newest` lay above it. The caller's other half has spawned such
-    /// jobs, or has taken them from outside the pool: they do not belong to the caller's task.
+    /// Takes the fork back if the job `newest` lay above it, and runs the jobs above it first. The
+    /// other closure of the caller's `join` has spawned these jobs, or has taken them from outside
+    /// the pool. They do not belong to the caller's task.
     #[inline(never)]
     fn run_above(self, fork: NonNull<Header>, newest: NonNull<Header>) -> bool {
         let aside = Aside::begin();
         if room() < Room::Mail {
-            // Each of these jobs might spawn the next and join in turn.
+            // Do not run them: each might spawn another job and join, deeper on the stack.
             drop(aside);
             return self.keep_above(fork, newest);
         }
@@ -157,7 +160,7 @@ impl Jobs<'_> {
         next.is_some()
     }
 
-    /// Takes the fork back when there is no room to run the jobs above it: they are put back.
+    /// Takes the fork back if the stack has no room to run the jobs above it. Puts them back.
     #[cold]
     fn keep_above(self, fork: NonNull<Header>, newest: NonNull<Header>) -> bool {
         let (mut kept, mut next) = (Vec::new(), Some(newest));
@@ -178,16 +181,17 @@ impl Jobs<'_> {
 
     /// Makes private jobs of another worker public.
     pub(super) fn force(self, victim: &Worker) -> bool {
-        // Without the asymmetric fence there are no private jobs, and no fence to force with.
+        // If all forks are public, there is nothing to force. The system may also lack the
+        // asymmetric fence, which forcing needs.
         if victim.demand().all_wanted() || !victim.deque.has_private() {
             return false;
         }
-        // An owner that has pushed since a thief last looked has seen that jobs are wanted.
+        // Do not force an owner that has pushed since a thief last looked: it has seen the demand.
         let pushes = victim.deque.pushes();
         let forced = victim.trail.is_stuck(pushes) && victim.deque.force(victim.arm());
         if forced {
-            // The owner assumes that public jobs were announced; announce them here, since this
-            // thread may wake no worker.
+            // The owner assumes that public jobs were announced. Announce them here, since this
+            // thread may not take them.
             self.notify(true);
         }
         forced
@@ -203,8 +207,8 @@ impl Jobs<'_> {
         self.share_with_idle();
     }
 
-    /// Publishes half of the forks, or keeps all. Most forks beside an idle worker stay private, so
-    /// that is decided before everything that needs registers.
+    /// Publishes half of the forks, or keeps all of them private. Most forks beside an idle worker
+    /// stay private, so this function decides that first, before any code that needs registers.
     #[inline(always)]
     fn share_with_idle(self) {
         let idle = self.team().sleep().counters().load().awake_but_idle();
@@ -216,8 +220,8 @@ impl Jobs<'_> {
         }
     }
 
-    /// Publishes half of the forks: the owner gets to the older half late, if ever, and the next
-    /// thief finds a job at once. Publishes at least one for each of the `idle` workers.
+    /// Publishes the older half of the forks. The owner reaches that half late, if ever, and the
+    /// next thief finds a job at once. Publishes at least one fork for each of the `idle` workers.
     #[inline(never)]
     fn share_half(self, idle: usize) {
         self.announce(self.publish(|private| private.div_ceil(2).max(idle)));
@@ -250,8 +254,8 @@ impl Jobs<'_> {
         self.counters.wakes_sent.add(woken as u64);
     }
 
-    /// The next own job: the oldest job that a task or another thread has spawned, otherwise the
-    /// newest job. Call it only in the main loop: elsewhere the job may belong to a frame.
+    /// Takes the next own job: the oldest if tasks or other threads have spawned the latest jobs,
+    /// otherwise the newest. Only for the main loop: elsewhere the job may belong to a frame.
     pub(super) fn pop(self) -> Option<Work> {
         let order = &self.own().order;
         let next = if order.get() == Order::Oldest {
@@ -265,8 +269,8 @@ impl Jobs<'_> {
         next
     }
 
-    /// As `pop`, for a turn of own jobs. It takes the oldest if older jobs may be unrelated to the
-    /// newer ones, which might spawn others for ever.
+    /// As `pop`, when it is the turn of own jobs. If older jobs may be unrelated to newer ones, it
+    /// takes the oldest: the newer ones might spawn others for ever.
     pub(super) fn pop_in_turn(self) -> Option<Work> {
         if self.own().order.get() == Order::Newest { self.pop() } else { self.take_oldest() }
     }
@@ -284,15 +288,15 @@ impl Jobs<'_> {
         self.push(work);
     }
 
-    /// The newest own job, if it came after `mark`: jobs below belong to frames that will take them
-    /// back.
+    /// Takes the newest own job, if it lies above `mark`. Jobs below belong to frames that will
+    /// take them back.
     pub(super) fn pop_above(self, mark: Mark<Header>) -> Option<Work> {
         let job = self.own_deque().pop_above(mark)?;
         self.counters.popped.add(1);
         Some(taken(job))
     }
 
-    /// The oldest own job, taken as a thief does, so that the frame it may belong to finds it
+    /// Takes the oldest own job as a thief would. If it belongs to a frame, that frame finds it
     /// stolen.
     pub(crate) fn take_oldest(self) -> Option<Work> {
         if self.worker().deque.is_empty() {
@@ -304,7 +308,7 @@ impl Jobs<'_> {
         self.give()
     }
 
-    /// The oldest job that only this worker may run.
+    /// Takes the oldest job from the mail. Only this worker may run such jobs.
     pub(crate) fn open_mail(self) -> Option<Work> {
         let mut opened = self.own().opened_mail.borrow_mut();
         if opened.is_empty() && self.has_mail() {
@@ -320,7 +324,7 @@ impl Jobs<'_> {
         Some(first)
     }
 
-    /// Takes the oldest job from outside; the others of its batch go onto the own deque.
+    /// Takes all jobs from outside. Returns the oldest, and pushes the others onto the own deque.
     pub(super) fn take_injected(self) -> Option<Work> {
         let team = self.team();
         if team.injector().is_empty() {
@@ -329,8 +333,8 @@ impl Jobs<'_> {
         let mut batch = team.injector().take_all();
         let first = batch.next()?;
         self.counters.injected.add(1);
-        // The jobs are unrelated, so the next one must not wait for the first. This worker may
-        // still count as searching, and is about to run the first.
+        // The jobs are unrelated, so the others must not wait for the first, which this worker is
+        // about to run. This worker may still count as searching.
         for work in batch {
             self.own().order.set(Order::Oldest);
             self.push(work);
