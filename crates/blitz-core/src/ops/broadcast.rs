@@ -1,4 +1,4 @@
-//! `broadcast`: the same closure once on every worker.
+//! `broadcast`: runs the same closure once on every worker.
 
 use super::detached::refuse;
 use super::scope::Scope;
@@ -19,7 +19,7 @@ use std::sync::Arc;
 pub struct BroadcastContext<'a> {
     index: usize,
     workers: usize,
-    /// Describes one worker during the call, so it stays on that thread.
+    /// Keeps the context on the worker's thread, and inside the call.
     stays_here: PhantomData<(&'a (), *mut ())>,
 }
 
@@ -68,7 +68,7 @@ where
     let share =
         |index| StackJob::new(Share(&latch), move |_: bool| op(BroadcastContext::new(team, index)));
     let jobs: Vec<_> = (0..team.num_workers()).map(share).collect();
-    // A spare has no share: it replaces a worker that has one.
+    // A spare has no share: the worker that it replaces has a share.
     let has_share = |owner: &Owner<'_>| owner.is_in(team) && owner.index() < team.num_workers();
     let here = current().filter(has_share);
     let own = here.map(|owner| owner.index());
@@ -76,7 +76,7 @@ where
         jobs.iter().zip(team.first_workers()).filter(|(_, to)| Some(to.index()) != own)
     {
         // SAFETY: this frame, and with it the vector, stays until the latch is set; `OP` is `Sync`
-        // and `R` is `Send`; one word each.
+        // and `R` is `Send`; each word is used for one run.
         post(worker, unsafe { job.as_work() });
     }
     if let Some(owner) = here {
@@ -87,7 +87,7 @@ where
         owner.execute(unsafe { jobs[owner.index()].as_work() });
     }
     latch.inner().wait_for_jobs_of(team, mark(), &Injected::new(false), || None);
-    // Collect first: every result is taken, whichever of them panicked.
+    // Take all results before a panic resumes, so that every result is dropped.
     let results: Vec<_> = jobs
         .iter()
         .map(|job| {
@@ -103,7 +103,7 @@ pub(crate) fn spawn_broadcast_in<OP>(team: &Team, hold: Option<Hold>, op: OP)
 where
     OP: Fn(BroadcastContext<'_>) + Send + Sync + 'static,
 {
-    // Each job has its own hold. This one keeps the team until all jobs are posted.
+    // Each job has its own hold. `_hold` keeps the team at work until all jobs are posted.
     let Some(_hold) = hold else { return refuse(team, op) };
     let op = Arc::new(op);
     for worker in team.first_workers() {

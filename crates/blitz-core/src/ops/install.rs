@@ -7,8 +7,8 @@ use crate::worker::{mark, visit};
 use blitz_parts::guests::Injected;
 use blitz_parts::job::StackJob;
 
-/// Runs `op` on a worker of `team`: right here if the current thread is one. The argument of `op`
-/// says whether it changed threads.
+/// Runs `op` on a worker of `team`: on the current thread if it is such a worker. The second
+/// argument of `op` says whether `op` runs on another thread than the caller's.
 #[inline]
 pub(crate) fn in_worker<OP, R>(team: &Team, op: OP) -> R
 where
@@ -21,7 +21,7 @@ where
     }
 }
 
-/// As [`in_worker`]; inside, no other pool counts as entered.
+/// As [`in_worker`], but `op` does not see pools that the thread has entered: see [`alone`].
 #[inline]
 pub(crate) fn install_in<OP, R>(team: &Team, op: OP) -> R
 where
@@ -31,23 +31,23 @@ where
     in_worker(team, |owner, migrated| alone(owner, || op(owner, migrated)))
 }
 
-/// Calls `op` as if the current thread had entered no pool.
+/// Calls `op` as if the current thread had entered no pool, or only the origin if it measures.
 #[inline]
 pub(crate) fn alone<R>(owner: Owner<'_>, op: impl FnOnce() -> R) -> R {
     let _entered = owner.enter_own();
     op()
 }
 
-/// Handles a foreign thread, which blocks, and a worker of another pool. Such a worker keeps
-/// working for its own pool, because the job may need that.
+/// As [`in_worker`], for a thread that is not a worker of `team`. A foreign thread blocks. A worker
+/// of another pool keeps working for that pool while it waits, because the job may depend on it.
 #[cold]
 fn in_worker_cold<OP, R>(team: &Team, op: OP) -> R
 where
     OP: FnOnce(Owner<'_>, bool) -> R + Send,
     R: Send,
 {
-    // An adopted thread works for its pool while it waits. If that is this pool, it is one of its
-    // workers.
+    // During the visit an adopted thread is a worker of the pool that adopted it. If that pool is
+    // `team`, `op` runs right here.
     let _visit = visit();
     let runs_it = |owner: &Owner<'_>| owner.is_in(team) || owner.stands_for(team);
     if let Some(owner) = current().filter(runs_it) {
@@ -57,7 +57,8 @@ where
         Some(owner) => op(owner, true),
         None => unreachable!("jobs of a pool run on its workers"),
     });
-    // SAFETY: this frame stays until the latch is set; `OP` and `R` are `Send`; one word.
+    // SAFETY: this frame stays until the latch is set; `OP` and `R` are `Send`; the word is used
+    // for one run.
     inject(team, unsafe { job.as_work() });
     job.latch().wait_for_jobs_of(team, mark(), &Injected::new(true), || None);
     // SAFETY: the latch is set, and the result is taken once.
