@@ -1,10 +1,10 @@
-//! Holds, which keep a team at work, and jobs with a hold.
+//! Holds, which keep the workers of a team running, and jobs with a hold.
 
 use crate::team::Team;
 use blitz_parts::job::{HeapJob, Work};
 use std::sync::Arc;
 
-/// Keeps the team at work.
+/// Keeps the workers of a team running until it is dropped.
 pub(crate) struct Hold(Arc<Team>);
 
 impl Hold {
@@ -14,8 +14,8 @@ impl Hold {
         Hold(team.arc())
     }
 
-    /// For workers of the team, and for work that other threads run. Returns `None` if the workers
-    /// are leaving.
+    /// For workers of the team that leave work to other threads. Returns `None` if the workers are
+    /// leaving.
     pub(crate) fn while_at_work(team: &Team) -> Option<Hold> {
         team.life.hold_at_work().then(|| Hold(team.arc()))
     }
@@ -36,8 +36,8 @@ impl Drop for Hold {
     }
 }
 
-/// A job that outlives the call that makes it. The pool does not end before it has run; a panic
-/// goes to the pool's handler.
+/// Makes a job that may run after the caller has returned. The pool does not end before the job has
+/// run. If the job panics, the panic goes to the pool's handler.
 pub(crate) fn job(hold: Hold, f: impl FnOnce() + Send + 'static) -> Work {
     // SAFETY: the closure borrows nothing, is `Send`, and catches panics.
     unsafe {

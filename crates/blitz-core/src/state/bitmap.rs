@@ -1,4 +1,4 @@
-//! A worker's state of the bitmap scheduler; see `blitz_parts::bitmap`.
+//! The state that the bitmap scheduler keeps per worker and per team: see `blitz_parts::bitmap`.
 
 #![forbid(unsafe_code)]
 
@@ -18,15 +18,15 @@ pub(crate) struct BitmapMarks {
     pub(crate) taken_elsewhere: Counter,
 }
 
-/// State of the worker's own thread.
+/// State that only the worker's own thread uses.
 pub(crate) struct OwnBitmap {
     pub(crate) slots: RefCell<SlotCache>,
     /// Where the worker searches next in its own part of the tree.
     pub(crate) cursor: Cursor,
-    /// Goes round all parts of the tree, a task at a time.
+    /// Where the worker continues when it takes a task from the whole tree, in turn.
     pub(crate) round: Cursor,
-    /// How many tasks of the yield queue go before the next task of the tree: as many as the tree
-    /// gave last time.
+    /// How many tasks of the yield queue the worker polls before it takes from the tree again: as
+    /// many as it took from the tree last time, or one if the tree was empty.
     pub(crate) queue_turns: Cell<usize>,
 }
 
@@ -41,11 +41,11 @@ impl OwnBitmap {
     }
 }
 
-/// Rare events of the tree, which any thread counts.
+/// Counts of rare events in the tree. Any thread adds to them.
 #[derive(Default)]
 pub(crate) struct BitmapTotals {
-    /// Signals that put their leaf into the root.
+    /// How many signals found that their leaf was not in the root, and put it there.
     pub(crate) activated: Counter,
-    /// Permits given, each with a wake-up.
+    /// Permits given. Each comes with a wake-up.
     pub(crate) permits_given: Counter,
 }

@@ -26,21 +26,21 @@ use std::time::Duration;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum TraceTrigger {
-    /// A worker has not come back from one poll or job for about twenty milliseconds: what
-    /// [`PoolMetrics::stalls`](crate::PoolMetrics::stalls) counts. With it a thread looks at the
-    /// workers while any of them is awake, as with
+    /// A worker has been inside the same poll or job for about twenty milliseconds.
+    /// [`PoolMetrics::stalls`](crate::PoolMetrics::stalls) counts these events. With this trigger
+    /// the watch looks at the workers while any of them is awake, as with
     /// [`PoolBuilder::stall_handler`](crate::PoolBuilder::stall_handler).
     Stall,
     /// A poll has taken at least this long. This trigger makes the pool time each poll.
     SlowPoll(Duration),
     /// A task has waited at least this long between becoming runnable and its poll. If polls are
-    /// short, only some are measured, as for
+    /// short, the pool measures only some of these waits, as for
     /// [`TaskMetrics::schedule_latencies`](crate::TaskMetrics::schedule_latencies).
     ScheduleDelay(Duration),
 }
 
 impl TraceTrigger {
-    /// A word for the name of a file.
+    /// The word for this trigger in the names of its files.
     pub(crate) fn word(self) -> &'static str {
         match self {
             TraceTrigger::Stall => "stall",
@@ -55,7 +55,7 @@ impl TraceTrigger {
 pub(crate) struct TraceOn {
     pub(crate) trigger: TraceTrigger,
     pub(crate) dir: PathBuf,
-    /// How many files may be in the folder.
+    /// How many files stay in the folder. Older ones are removed.
     pub(crate) keep: usize,
 }
 
@@ -77,7 +77,7 @@ impl Triggers {
         &self.list
     }
 
-    /// Whether a worker that is stuck is a reason to write.
+    /// Whether a stuck worker fires a trigger.
     pub(crate) fn include_stalls(&self) -> bool {
         self.list.iter().any(|on| on.trigger == TraceTrigger::Stall)
     }
@@ -88,10 +88,9 @@ impl Triggers {
         self.list.iter().any(times)
     }
 
-    /// Sets the thread that writes, and wakes it, because threads that fired triggers before could
-    /// not wake it.
+    /// Sets the thread that writes, and wakes it: triggers that fired earlier could not wake it.
     pub(crate) fn served_by(&self, thread: Thread) {
-        // There is only one.
+        // Called once per team, so the cell is empty.
         let _ = self.thread.set(thread);
         self.wake();
     }
@@ -158,7 +157,7 @@ impl Triggers {
 
 impl Drop for Triggers {
     fn drop(&mut self) {
-        // The thread sees that the team is gone.
+        // Wake the writing thread: it then sees that the team is gone, and ends.
         self.wake();
     }
 }

@@ -1,9 +1,9 @@
 //! A worker that measures the work and the span of its jobs: see `blitz::analyze`.
 //!
-//! It is the only worker of a team that exists for one analysis, and stands for the workers of
+//! It is the only worker of its team, which exists for one analysis. It stands for the workers of
 //! another team, the origin. The analysing team publishes every fork, so each fork and each join
-//! takes the cold path, where strands begin and end. Its thread has entered the origin, so
-//! everything but jobs, such as tasks, goes there.
+//! takes the cold path, where strands begin and end. The worker's thread has entered the origin, so
+//! only jobs stay in the analysing team. Everything else, for example tasks, goes to the origin.
 
 #![forbid(unsafe_code)]
 
@@ -25,7 +25,8 @@ impl<'a> Owner<'a> {
         self.analysing().map(|analysing| &analysing.strands)
     }
 
-    /// Makes this worker measure from now on, for workers of `origin`. Returns its strands.
+    /// Makes this worker measure from now on, in place of the workers of `origin`. Returns its
+    /// strands.
     pub(crate) fn begin_analysis(self, origin: Arc<Team>, strands: Strands) -> &'a Strands {
         &self.own().analysing.get_or_init(|| Box::new(Analysing { origin, strands })).strands
     }
@@ -46,8 +47,8 @@ impl<'a> Owner<'a> {
         }
     }
 
-    /// Runs a job through its handle, on the worker that spawned it. Its strands begin where it was
-    /// spawned.
+    /// Runs a job through its handle, on the worker that spawned the job. If this worker measures,
+    /// the job's strands begin where the job was spawned.
     #[cold]
     pub(crate) fn run_counted(self, joint: Joint, job: impl FnOnce()) {
         match self.strands() {
