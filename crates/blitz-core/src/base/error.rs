@@ -145,7 +145,7 @@ impl fmt::Display for BuildError {
             #[cfg(feature = "inspect")]
             BuildErrorKind::Inspect { source } => write!(
                 f,
-                "{source}; choose another port, or 0 for any that is free, or build the pool without \
+                "{source}; choose another port, or 0 for any free port, or build the pool without \
                  inspect"
             ),
             BuildErrorKind::GlobalExists => f.write_str(
@@ -229,11 +229,12 @@ impl fmt::Display for TryCurrentError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self.kind {
             TryCurrentErrorKind::MissingContext => {
-                "this thread is in no pool: call it inside a task or Runtime::block_on, or after \
-                 Handle::enter, or take the handle of blitz::global"
+                "this thread is in no pool: make the call inside a task or Runtime::block_on, or \
+                 after Handle::enter, or use the handle of blitz::global"
             }
             TryCurrentErrorKind::ThreadLocalDestroyed => {
-                "this thread ends, and its thread locals are destroyed: call it before, and keep the handle"
+                "this thread is ending, and its thread locals are destroyed: get the handle \
+                 earlier, and keep it"
             }
         })
     }
@@ -256,7 +257,7 @@ impl std::error::Error for TryCurrentError {}
 /// assert_eq!(*error.into_panic().downcast_ref::<&str>().unwrap(), "oh");
 /// ```
 pub struct JoinError {
-    /// One word, because every result has room for an error.
+    /// Boxed: an error is one word, so that it does not make results larger.
     ending: Box<Ending>,
 }
 
@@ -270,7 +271,7 @@ struct Ending {
 
 enum Cause {
     Cancelled,
-    // In a mutex, because errors are shared between threads and payloads may not be.
+    // A payload is `Send` but not `Sync`. The mutex lets threads share the error.
     Panicked(Mutex<Payload>),
 }
 
@@ -288,7 +289,7 @@ impl JoinError {
         JoinError { ending: Box::new(Ending { what, id, cause }) }
     }
 
-    /// Which task or job it was.
+    /// The id of the task or job.
     ///
     /// ```
     /// # blitz::block_on(async {
@@ -302,13 +303,13 @@ impl JoinError {
         self.ending.id
     }
 
-    /// Whether it was cancelled by an abort or by the end of its pool.
+    /// Whether the task or job was cancelled, by an abort or by the end of its pool.
     #[must_use]
     pub fn is_cancelled(&self) -> bool {
         matches!(self.ending.cause, Cause::Cancelled)
     }
 
-    /// Whether it panicked.
+    /// Whether the task or job panicked.
     #[must_use]
     pub fn is_panic(&self) -> bool {
         matches!(self.ending.cause, Cause::Panicked(_))
@@ -317,7 +318,7 @@ impl JoinError {
     /// Returns the panic's payload, for [`std::panic::resume_unwind`].
     ///
     /// # Panics
-    /// If it was cancelled and did not panic: see [`try_into_panic`](JoinError::try_into_panic).
+    /// If the task or job was cancelled: see [`try_into_panic`](JoinError::try_into_panic).
     #[must_use]
     pub fn into_panic(self) -> Box<dyn Any + Send + 'static> {
         match self.try_into_panic() {
@@ -326,7 +327,7 @@ impl JoinError {
         }
     }
 
-    /// Returns the panic's payload, if it panicked.
+    /// Returns the panic's payload, if the task or job panicked.
     ///
     /// ```
     /// # blitz::block_on(async {
@@ -337,7 +338,7 @@ impl JoinError {
     /// ```
     ///
     /// # Errors
-    /// Returns the error itself, if it was cancelled.
+    /// Returns the error itself if the task or job was cancelled.
     pub fn try_into_panic(self) -> Result<Box<dyn Any + Send + 'static>, JoinError> {
         if self.is_cancelled() {
             return Err(self);
@@ -346,12 +347,12 @@ impl JoinError {
             Cause::Panicked(payload) => {
                 Ok(payload.into_inner().unwrap_or_else(PoisonError::into_inner))
             }
-            Cause::Cancelled => unreachable!("that was asked above"),
+            Cause::Cancelled => unreachable!("a cancelled error was returned above"),
         }
     }
 }
 
-/// For functions that return the system's errors, as in Tokio.
+/// For functions that return `io::Error`. Tokio has this conversion, too.
 ///
 /// ```
 /// # fn main() -> std::io::Result<()> {
