@@ -21,7 +21,9 @@ pub trait ParallelSlice<T: Sync> {
     /// The slice.
     fn as_parallel_slice(&self) -> &[T];
 
-    /// Makes an iterator over the slices between separators: the items for which `f` returns true.
+    /// Makes an iterator over the slices between separators.
+    ///
+    /// An item is a separator if `f` returns true for it.
     ///
     /// ```
     /// # use blitz::prelude::*;
@@ -147,7 +149,9 @@ pub trait ParallelSlice<T: Sync> {
         RChunksExact::new(self.as_parallel_slice(), chunk_size)
     }
 
-    /// Makes an iterator over the longest slices in which `f` returns true for each two neighbours.
+    /// Makes an iterator over the longest slices in which `f` holds for all neighbours.
+    ///
+    /// `f` gets two neighbours, and returns whether they belong to the same slice.
     ///
     /// ```
     /// # use blitz::prelude::*;
@@ -174,8 +178,9 @@ pub trait ParallelSliceMut<T: Send> {
     /// The slice.
     fn as_parallel_slice_mut(&mut self) -> &mut [T];
 
-    /// Makes an iterator over the mutable slices between separators: the items for which `f`
-    /// returns true.
+    /// Makes an iterator over the mutable slices between separators.
+    ///
+    /// An item is a separator if `f` returns true for it.
     ///
     /// ```
     /// # use blitz::prelude::*;
@@ -275,8 +280,9 @@ pub trait ParallelSliceMut<T: Send> {
         RChunksExactMut::new(self.as_parallel_slice_mut(), chunk_size)
     }
 
-    /// Makes an iterator over the longest mutable slices in which `f` is true for each two
-    /// neighbours.
+    /// Makes an iterator over the longest mutable slices in which `f` holds for all neighbours.
+    ///
+    /// `f` gets two neighbours, and returns whether they belong to the same slice.
     ///
     /// ```
     /// # use blitz::prelude::*;
@@ -291,9 +297,9 @@ pub trait ParallelSliceMut<T: Send> {
         ChunkByMut { slice: self.as_parallel_slice_mut(), f }
     }
 
-    /// Sorts the slice; equal items keep their order. It needs a buffer of the same length.
+    /// Sorts the slice; equal items keep their order. May allocate a buffer of the same length.
     ///
-    /// Without a total order the order of the items is not specified, or the sort panics.
+    /// If the items have no total order, the sort leaves them in any order, or panics.
     ///
     /// ```
     /// # use blitz::prelude::*;
@@ -308,7 +314,7 @@ pub trait ParallelSliceMut<T: Send> {
         sort::stable(self.as_parallel_slice_mut(), T::cmp);
     }
 
-    /// As [`par_sort`](Self::par_sort), by `f`.
+    /// As [`par_sort`](Self::par_sort), with `f` to compare items.
     ///
     /// ```
     /// # use blitz::prelude::*;
@@ -356,7 +362,7 @@ pub trait ParallelSliceMut<T: Send> {
 
     /// Sorts the slice in place; equal items may change their order.
     ///
-    /// Without a total order the order of the items is not specified, or the sort panics.
+    /// If the items have no total order, the sort leaves them in any order, or panics.
     ///
     /// ```
     /// # use blitz::prelude::*;
@@ -371,7 +377,7 @@ pub trait ParallelSliceMut<T: Send> {
         sort::unstable(self.as_parallel_slice_mut(), T::cmp);
     }
 
-    /// As [`par_sort_unstable`](Self::par_sort_unstable), by `f`.
+    /// As [`par_sort_unstable`](Self::par_sort_unstable), with `f` to compare items.
     ///
     /// ```
     /// # use blitz::prelude::*;

@@ -61,7 +61,7 @@ where
     }
 }
 
-/// Tells the loop that it is an inner one, and changes nothing else.
+/// Marks a loop as an inner loop, and changes nothing else.
 struct Inside<'l, N> {
     next: &'l N,
 }
@@ -77,7 +77,7 @@ impl<T, N: Reducer<T>> Layer<T> for Inside<'_, N> {
     }
 }
 
-/// The reducer of the loop around.
+/// The reducer of the outer loop.
 struct Flat<'l, F, N> {
     f: &'l F,
     next: &'l N,
@@ -85,9 +85,11 @@ struct Flat<'l, F, N> {
     pace: &'l Pace,
 }
 
-/// The result of the inner loops up to the last one that forked, and the state of those since.
+/// The results of the inner loops so far.
 struct State<A, O> {
+    /// The result of all inner loops up to the last one that forked.
     before: Option<O>,
+    /// The state of the inner loops since then.
     live: Option<A>,
 }
 

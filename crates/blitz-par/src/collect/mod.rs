@@ -1,4 +1,4 @@
-//! Items into collections.
+//! Gathers the items of parallel iterators in collections.
 
 pub mod either;
 pub mod extend;
