@@ -36,8 +36,8 @@ const PLACES: [Place; 7] = [
     Place::OtherBlockingThread,
 ];
 
-/// Drops `runtime` in `place`. Returns once it was dropped. If one of its own threads drops it, it
-/// has not ended by then.
+/// Drops `runtime` in `place`. Returns after the drop. If one of its own threads drops the runtime,
+/// the runtime may not have ended by then.
 fn drop_in(place: Place, runtime: Runtime, other: &Runtime) {
     let handle = runtime.handle();
     let (dropped, is_dropped) = std::sync::mpsc::channel();
@@ -61,7 +61,7 @@ fn drop_in(place: Place, runtime: Runtime, other: &Runtime) {
     is_dropped.recv().unwrap();
 }
 
-/// Tasks in every state. Tasks with a handle may or may not be finished.
+/// Tasks in every state. A task whose handle is kept may have finished.
 struct Crowd {
     handles: Vec<JoinHandle<Token>>,
     /// Ends the shielded sections.
@@ -106,7 +106,7 @@ impl Crowd {
             let (held, output, woken) = (tally.token(), tally.token(), woken.clone());
             spawn(Box::pin(async move {
                 let _held = held;
-                // Yield, since the channel alone might never make it wait.
+                // Yield, since the channel might always have a message for this task.
                 while woken.lock().await.recv().await.is_some() {
                     blitz::task::consume_budget().await;
                 }
@@ -128,7 +128,7 @@ impl Crowd {
                 pending::<()>().await;
                 output
             }));
-            // A task that is done, and whose output was not fetched.
+            // A task that ends at once. Its output is not fetched before the runtime ends.
             let output = tally.token();
             spawn(Box::pin(async move { output }));
         }
@@ -163,7 +163,7 @@ fn every_future_and_every_output_is_dropped_once() {
                 });
                 drop_in(place, runtime, &other);
                 releasing.join().unwrap();
-                // It fails to send once the last receiver is gone.
+                // This thread ends when the receiver is gone, because sending fails then.
                 waking.join().unwrap();
                 assert!(aborted.join().unwrap_err().is_cancelled());
                 for task in handles {
@@ -217,7 +217,7 @@ fn a_drop_outside_has_ended_everything_when_it_returns() {
     });
 }
 
-/// Does something when it is dropped.
+/// Calls a closure when it is dropped.
 struct OnDrop<F: FnMut()>(F);
 
 impl<F: FnMut()> Drop for OnDrop<F> {
@@ -226,7 +226,7 @@ impl<F: FnMut()> Drop for OnDrop<F> {
     }
 }
 
-/// Parks `count` tasks, each with a guard, ends the runtime and returns the result.
+/// Parks `count` tasks, each with a guard, drops the runtime, and checks that no task is left.
 fn end_with<G: Send + 'static>(runtime: Runtime, count: u64, mut guard: impl FnMut(u64) -> G) {
     let handle = runtime.handle();
     for n in 0..count {
@@ -264,7 +264,7 @@ fn drop_handlers_may_spawn() {
                 })
             });
             assert!(tally.is_even());
-            assert_eq!(cancelled.load(SeqCst), 40, "what is spawned then is cancelled at once");
+            assert_eq!(cancelled.load(SeqCst), 40, "late tasks are cancelled at once");
         }
     });
 }
@@ -275,7 +275,8 @@ fn drop_handlers_may_wake_abort_and_drop_handles_of_others() {
         for workers in WORKERS {
             let tally = Tally::default();
             let runtime = runtime(workers);
-            // A ring of tasks: each wakes, aborts and lets go of the next.
+            // A ring of tasks: when one is dropped, it wakes all of them, aborts the next one and
+            // drops the handle of the next one.
             let links: Vec<Arc<Mutex<Option<JoinHandle<()>>>>> =
                 (0..50).map(|_| Arc::default()).collect();
             let wakers: Arc<Mutex<Vec<Waker>>> = Arc::default();
@@ -315,7 +316,8 @@ fn drop_handlers_may_wait_for_other_tasks() {
             let runtime = runtime(workers);
             let handle = runtime.handle();
             for n in 0..10 {
-                // Whichever order they are cancelled in, some find the other one still there.
+                // In half of the pairs the task that waits is spawned first. So in any order of
+                // cancellation, some of these tasks wait for a task that is still there.
                 let (send, receive) = oneshot::channel::<JoinHandle<()>>();
                 let done = done.clone();
                 let waits = async move {
@@ -403,7 +405,7 @@ fn wakers_outlive_their_runtime() {
                     std::task::Poll::<()>::Pending
                 })));
             }
-            // The waiter for a task of the runtime has a waker that spawns.
+            // `awaited` is polled with a waker that spawns a task when it is called.
             let spawns = Arc::new(Spawns(runtime.handle(), AtomicUsize::new(0)));
             let mut awaited = runtime.spawn(pending::<()>());
             let waker = Waker::from(spawns.clone());
@@ -441,7 +443,7 @@ fn closures_that_wait_for_tasks_do_not_keep_them() {
                 pending::<()>().await;
                 drop(send);
             }));
-            // The closures end when the task drops its sender.
+            // One closure ends when the task drops its sender, the other when `never` is cancelled.
             let consumer = runtime.spawn_blocking(move || {
                 std::iter::from_fn(|| receive.blocking_recv()).sum::<u32>()
             });
@@ -458,19 +460,19 @@ fn closures_that_wait_for_tasks_do_not_keep_them() {
 #[test]
 fn a_poll_that_blocks_until_another_task_ends_does_not_keep_the_runtime() {
     watched("a_poll_that_blocks_until_another_task_ends", |watch| {
-        // On one worker it would block for ever in any case.
+        // At least two workers: one is stuck, and another can cancel the task that it waits for.
         for workers in [2, 3, 8].repeat(10) {
             let runtime = watch.workers(workers);
             let (begun, begins) = std::sync::mpsc::channel();
             let stuck = runtime.spawn(async move {
                 let (keep, kept) = std::sync::mpsc::channel::<()>();
-                // It is in this worker's LIFO slot, or waits on another one already.
+                // This task is in the LIFO slot of this worker, or another worker has polled it.
                 let other = blitz::spawn(async move {
                     let _keep = keep;
                     pending::<()>().await;
                 });
                 begun.send(()).unwrap();
-                assert!(kept.recv().is_err(), "nobody sends anything");
+                assert!(kept.recv().is_err(), "no task sends a message");
                 drop(other);
             });
             begins.recv().unwrap();

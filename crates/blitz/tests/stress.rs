@@ -1,5 +1,5 @@
-//! Many more workers than cores, random delays, pools by the thousand. Nothing here relies on a
-//! timeout: a lost wake-up hangs, and then the watchdog dumps the pools.
+//! Many more workers than cores, random delays, thousands of pools. No test relies on a timeout: if
+//! a wake-up is lost, the test hangs, and the watchdog dumps the pools.
 
 mod common;
 
@@ -22,7 +22,7 @@ fn builders() -> impl Iterator<Item = blitz::PoolBuilder> {
     })
 }
 
-/// A tree whose leaves pause at random; returns how many leaves it has.
+/// Forks a tree whose nodes pause at random. Returns how many leaves it has.
 fn shaky_tree(depth: u32, seed: u64) -> u64 {
     let mut noise = seed | 1;
     jitter(&mut noise);
@@ -95,8 +95,8 @@ fn sleeping_pools_are_woken_every_time() {
         for workers in [1, 2, 8] {
             let pool = watch.pool(common::pool(workers));
             for round in 0..300u64 {
-                // Half of the rounds post into a pool that sleeps for certain, the others into one
-                // that is anywhere on its way to sleep.
+                // Every second round waits until all workers sleep. In the other rounds the workers
+                // may be awake, asleep, or about to sleep.
                 while round % 2 == 0 && !pool.dump().all_sleep {
                     std::thread::yield_now();
                 }
@@ -153,7 +153,7 @@ fn a_batch_from_outside_reaches_all_workers() {
         for workers in [2, 3, 8, 64] {
             let pool = watch.pool(common::pool(workers));
             for _ in 0..20 {
-                // Ends only if every worker runs one of the jobs at the same time.
+                // The barrier opens only when all of the jobs run at the same time.
                 let barrier = std::sync::Arc::new(std::sync::Barrier::new(workers));
                 let handles: Vec<_> = (0..workers)
                     .map(|_| {

@@ -1,5 +1,5 @@
-//! Timers on many more workers than cores, made, moved and dropped by all threads: none is lost and
-//! none is early.
+//! Stress tests of timers: all threads create, reset and drop them, and there are more workers than
+//! cores. No timer is lost, and none is early.
 
 mod common;
 
@@ -13,7 +13,7 @@ use std::task::Poll;
 
 const MICRO: Duration = Duration::from_micros(1);
 
-/// A step of a generator of numbers.
+/// Returns the next number of a xorshift generator.
 fn next(seed: &mut u64) -> u64 {
     *seed ^= *seed << 13;
     *seed ^= *seed >> 7;
@@ -53,7 +53,7 @@ fn a_hundred_thousand_real_sleeps() {
     });
 }
 
-/// Sleeps wander from task to task and from thread to thread, are polled, moved and dropped there.
+/// Sleeps go from task to task and from thread to thread, which poll, reset and drop them.
 #[test]
 fn sleeps_that_wander() {
     watched("sleeps_that_wander", |watch| {
@@ -116,7 +116,7 @@ fn sleeps_that_wander() {
     });
 }
 
-/// Runtimes end while their timers are being made and are ending.
+/// Runtimes end while their tasks create timers and other timers expire.
 #[test]
 fn runtimes_that_end_amid_timers() {
     watched("runtimes_that_end_amid_timers", |_| {
