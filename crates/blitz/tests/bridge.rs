@@ -1,4 +1,4 @@
-//! The values that a recorder of the crate `metrics` gets.
+//! Checks the values that `bridge::publish` sends to a recorder of the crate `metrics`.
 #![cfg(feature = "metrics")]
 
 use blitz::{Pool, bridge};
@@ -70,7 +70,7 @@ impl Recorder for Values {
     }
 
     fn register_histogram(&self, _: &Key, _: &Metadata<'_>) -> Histogram {
-        unreachable!("times were counted elsewhere");
+        unreachable!("the bridge registers no histograms");
     }
 }
 
@@ -98,13 +98,13 @@ fn a_recorder_gets_every_value_with_the_name_of_its_pool() {
     assert!(values["blitz_poll_duration_seconds pool=api quantile=0.99"] > 0.0);
     assert!(values.contains_key("blitz_worker_state_seconds pool=api state=poll"));
     assert!(values.keys().all(|key| key.contains("pool=api")), "{values:?}");
-    // Every family of the Prometheus page is published, under the same name or without the suffix
-    // of counters.
+    // The bridge publishes every metric family of the Prometheus page, perhaps without the suffix
+    // `_total`.
     for family in metrics.to_prometheus().lines().filter_map(|line| line.strip_prefix("# TYPE ")) {
         let name = family.split(' ').next().unwrap();
         let short = name.trim_end_matches("_total");
         let is_there = values.keys().any(|key| key.starts_with(short));
-        // Not for types of tasks: their labels are unbounded.
+        // The bridge leaves out types of tasks, because they have any number of labels.
         assert!(is_there || name.starts_with("blitz_type_"), "{name}");
     }
 }

@@ -1,4 +1,4 @@
-//! The data of a pool on the page: `Builder::inspect`.
+//! Checks the data that the page of `Builder::inspect` shows about pools.
 #![cfg(feature = "inspect")]
 
 mod common;
@@ -92,7 +92,7 @@ fn a_pool_that_has_ended_is_not_found() {
     assert!(ask(page, "summary", "ends")["error"].is_string());
 }
 
-/// An address of this machine that no other test asks for.
+/// A free local address, for a page that the test does not share with others.
 fn free_address() -> String {
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     listener.local_addr().unwrap().to_string()
@@ -113,8 +113,8 @@ fn a_pool_with_a_token_is_on_no_page_without_it() {
     assert!(hidden["error"].as_str().unwrap().contains("no pool is called"), "{hidden}");
     let names = send(page, "GET /api/v1/pools", None)["pools"].to_string();
     assert!(names.contains("open") && !names.contains("closed"), "{names}");
-    // The closed pool gets a page of its own. The page shows the open pool, too: there it is better
-    // protected than it asked for.
+    // The closed pool gets a page of its own. That page also shows the open pool, which did not ask
+    // for a token but is protected by this one.
     let settings = Inspect::at(free_address()).name("kept").token(token.clone());
     let own = closed.inspect(settings.clone()).unwrap().unwrap();
     assert!(own.url().contains(token.reveal()));

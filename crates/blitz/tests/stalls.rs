@@ -22,9 +22,9 @@ const SIZES: [usize; 3] = [1, 2, 64];
 /// The same for tests in which all workers compute.
 const COMPUTING: [usize; 3] = [1, 2, 6];
 
-/// The pool relies on a searching worker, but that worker finds other work and blocks. It waits for
-/// a job on the deque of another blocked worker. There is no driver, so only the job turns the
-/// watch on.
+/// Both workers block until a job runs, and that job lies on the deque of one of them. The pool
+/// relied on the other worker to take it: that worker was searching, but found other work. There is
+/// no driver, so only the job turns the watch on.
 #[test]
 fn a_job_on_the_deque_of_a_blocked_worker_runs_although_the_one_that_looked_is_blocked() {
     watched("a_job_on_the_deque_of_a_blocked_worker", |watch| {
@@ -52,8 +52,8 @@ fn a_job_on_the_deque_of_a_blocked_worker_runs_although_the_one_that_looked_is_b
     });
 }
 
-/// A worker that waits for its descendants sleeps, but polls no tasks. So the seat of the other
-/// worker, which is blocked, is still given to a spare.
+/// One worker waits for its descendants: it sleeps, and polls no tasks. The other worker blocks. So
+/// a spare must get the seat of the blocked worker.
 #[test]
 fn a_worker_that_waits_for_descendants_is_not_taken_for_a_helper() {
     watched("a_worker_that_waits_for_descendants", |watch| {
@@ -104,7 +104,7 @@ impl Blocked {
         Blocked { begun, release, handles }
     }
 
-    /// Returns once all of them are inside.
+    /// Returns once all tasks are inside `block`.
     fn wait(&self) {
         wait_for(|| self.begun.load(SeqCst) == self.handles.len());
     }
@@ -129,7 +129,7 @@ fn compute(told: Receiver<()>) {
     }
 }
 
-/// A timer, a socket, a task that was spawned from outside, and one that a task spawned.
+/// Waits for a timer, for a socket, and for a task that it spawns. Tests spawn it from outside.
 async fn everything() {
     sleep(Duration::from_millis(1)).await;
     let (mut here, mut there) = tcp_pair().await;
@@ -144,12 +144,12 @@ async fn everything() {
     assert_eq!(spawned.await.unwrap(), 7);
 }
 
-/// Checks that everything goes on while all workers are inside `block`.
+/// Checks that [`everything`] completes while all workers are inside `block`.
 fn goes_on_beside(name: &'static str, sizes: [usize; 3], block: fn(Receiver<()>)) {
     for workers in sizes {
         watched(name, |watch| {
             let runtime = watch.workers(workers);
-            // Blocks all workers, in tasks; there are enough spares.
+            // One task blocks each worker. There are enough spares to replace them.
             let blocked = Blocked::by(&runtime, workers, block);
             blocked.wait();
             runtime.spawn(everything()).join().unwrap();
@@ -200,7 +200,7 @@ fn a_task_that_others_wait_for_by_blocking_is_polled() {
                 senders.push(send);
                 waiting.push(runtime.spawn(async move { receive.recv().unwrap() }));
             }
-            // These tasks are behind them in the queue.
+            // The tasks that send are queued behind the tasks that wait.
             for (value, send) in senders.into_iter().enumerate() {
                 drop(runtime.spawn(async move { send.send(value).unwrap() }));
             }
@@ -220,7 +220,7 @@ fn a_lock_whose_holder_waits_for_a_timer_is_released() {
             let (locked, is_locked) = channel();
             let local = lock.clone();
             let held = runtime.spawn(async move {
-                // A guard is not `Send`; the lock is held by a thread that waits for a timer.
+                // A guard is not `Send`, so a thread holds the lock while it waits for a timer.
                 let handle = blitz::Handle::current();
                 std::thread::spawn(move || {
                     let mut guard = local.lock().unwrap();
@@ -283,7 +283,7 @@ fn a_foreign_executor_on_every_worker_waits_for_tasks_that_run() {
     }
 }
 
-/// Ready at once, always.
+/// Is always ready at its first poll.
 async fn ready() {}
 
 #[test]
@@ -378,7 +378,7 @@ fn spares_come_and_go() {
     });
 }
 
-/// How many threads of this process have such a name.
+/// How many threads of this process have a name that begins with `prefix`.
 fn threads_named(prefix: &str) -> usize {
     let tasks = std::fs::read_dir("/proc/self/task").unwrap();
     let names =
@@ -395,7 +395,7 @@ fn at_the_bound_the_pool_says_so_once_and_goes_on_when_a_thread_is_back() {
     let runtime = builder.build().unwrap();
     watched("the bound on spares", |watch| {
         let runtime = watch.runtime(runtime);
-        // The worker and the spare.
+        // Blocks the worker and the spare.
         let blocked = Blocked::by(&runtime, 2, receive);
         blocked.wait();
         let waits = runtime.spawn(async { 9 });
@@ -431,7 +431,7 @@ fn a_pool_ends_while_its_workers_are_blocked_and_spares_work() {
 
 #[test]
 fn a_program_that_only_forks_starts_no_thread_more() {
-    // In a process of its own, since other tests of this one have spares.
+    // Runs in a process of its own, since other tests in this process start spares.
     if std::env::var_os("BLITZ_TEST_FORKS").is_none() {
         let program = std::env::current_exe().unwrap();
         let target = module_path!().split_once("::").map_or("", |(_, module)| module);

@@ -1,4 +1,4 @@
-//! Sleeping: never early, in order, wherever it is done.
+//! Sleeps: none ends early, and any thread, task or runtime can use them.
 
 mod common;
 
@@ -14,7 +14,7 @@ use std::task::{Context, Poll, Waker};
 const MS: Duration = Duration::from_millis(1);
 const HOUR: Duration = Duration::from_secs(3_600);
 
-/// Polls once, with the task's own waker.
+/// Polls the sleep once, with the waker of the current task.
 async fn poll_once(mut sleep: std::pin::Pin<&mut Sleep>) -> bool {
     poll_fn(|cx| Poll::Ready(sleep.as_mut().poll(cx).is_ready())).await
 }
@@ -51,7 +51,7 @@ fn sleeps_that_have_passed_are_ready_at_once() {
             assert!(poll_once(none.as_mut()).await && none.is_elapsed());
             let mut past = pin!(sleep_until(Instant::now() - MS));
             assert!(poll_once(past.as_mut()).await);
-            assert!(poll_once(past.as_mut()).await, "and stay so");
+            assert!(poll_once(past.as_mut()).await, "it stays ready");
         });
     });
 }
@@ -93,7 +93,8 @@ fn a_sleep_can_be_moved_either_way_before_and_after_its_end() {
     });
 }
 
-/// The task that polled it last is woken at the new time, although it did not poll again.
+/// The sleep wakes the task that polled it last, at the new time, although the task did not poll it
+/// again.
 #[test]
 fn a_sleep_that_is_moved_still_wakes_its_task() {
     watched("a_sleep_that_is_moved_still_wakes_its_task", |watch| {
@@ -205,7 +206,7 @@ fn blocking_threads_and_local_sets_can_sleep() {
     });
 }
 
-/// Only an idle worker polls the driver: a worker that computes does not delay the others.
+/// A worker that computes does not poll the driver. An idle worker does, so other sleeps go on.
 #[test]
 fn a_worker_that_computes_delays_no_other_sleep() {
     watched("a_worker_that_computes_delays_no_other_sleep", |watch| {
@@ -216,7 +217,7 @@ fn a_worker_that_computes_delays_no_other_sleep() {
             let busy = blitz::spawn({
                 let stop = stop.clone();
                 async move {
-                    // Its own timer is in this worker's wheel.
+                    // This timer is in the wheel of the worker that computes.
                     let done_too = done.clone();
                     let mut own = Box::pin(sleep(2 * MS));
                     assert!(!poll_once(own.as_mut()).await);
@@ -258,7 +259,7 @@ fn a_runtime_may_end_with_sleeps_in_it() {
             });
             drop(runtime);
             assert_eq!(Arc::strong_count(&dropped), 1, "each task is dropped, with its sleep");
-            // It goes on in the global runtime.
+            // The sleep goes on in the global runtime.
             kept.as_mut().reset(Instant::now() + MS);
             blitz::block_on(kept);
         });
@@ -279,7 +280,7 @@ fn a_sleep_in_a_runtime_that_has_ended_says_so() {
     });
 }
 
-/// A thread waits in a sleep when its runtime ends: it is woken, and its poll panics.
+/// When a runtime ends, it wakes a thread that waits in a sleep. The thread's next poll panics.
 #[test]
 fn a_sleep_panics_when_its_runtime_ends() {
     watched("a_sleep_panics_when_its_runtime_ends", |watch| {

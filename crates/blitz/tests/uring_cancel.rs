@@ -1,4 +1,4 @@
-//! Operations of io_uring that are cancelled beside operations that are not.
+//! Operations of io_uring complete although others are cancelled, or although their thread ends.
 
 mod common;
 
@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use std::task::{Context, Poll, Waker};
 
-/// A runtime whose sockets use io_uring; none if this system has none.
+/// A runtime whose sockets use io_uring; `None` if this system has no io_uring.
 fn runtime(workers: usize) -> Option<Runtime> {
     let built = Runtime::builder().workers(workers).backend(Backend::IoUring).build();
     built.inspect_err(|error| println!("no io_uring here: {error}")).ok()
@@ -20,7 +20,7 @@ fn poll_once<F: Future + Unpin>(future: &mut F) -> Poll<F::Output> {
     std::pin::Pin::new(future).poll(&mut Context::from_waker(Waker::noop()))
 }
 
-/// The number of receives of each task that cancels nothing.
+/// How many receives each receiving task makes.
 const RECEIVES: usize = 8_000;
 
 #[test]

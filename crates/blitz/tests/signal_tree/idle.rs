@@ -1,4 +1,5 @@
-//! An idle tree is empty, whatever happened before, and its counts add up.
+//! When a pool is idle, its signal tree is empty and the counts of the tree add up, whatever
+//! happened before.
 
 use crate::common::{wait_for_parked, watched};
 use crate::{
