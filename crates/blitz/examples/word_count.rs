@@ -1,5 +1,5 @@
-//! Counts the words of a large file: each worker counts into a map of its own, and maps are merged
-//! where parts of the text meet.
+//! Counts the words of a large file: each part of the text is counted into a map of its own, and
+//! the maps of neighbouring parts are merged.
 //!
 //! `cargo run --release --example word_count -- book.txt` counts the words of your file.
 
@@ -25,7 +25,7 @@ fn count(text: &str) -> Counts<'_> {
         })
 }
 
-/// The most frequent words; words with the same count in alphabetical order.
+/// Returns the five most frequent words. Words with the same count are in alphabetical order.
 fn most_frequent<'a>(counts: &Counts<'a>) -> Vec<(&'a str, usize)> {
     let mut words: Vec<(&str, usize)> = counts.par_iter().map(|(w, c)| (*w, *c)).collect();
     words.par_sort_unstable_by(|(a, m), (b, n)| n.cmp(m).then(a.cmp(b)));
@@ -33,7 +33,7 @@ fn most_frequent<'a>(counts: &Counts<'a>) -> Vec<(&'a str, usize)> {
     words
 }
 
-/// Writes a file of `lines` lines in which "the" is every fourth word, and reads it.
+/// Writes a file of `lines` lines and reads it. Each line contains "the" three times.
 fn sample(lines: usize) -> io::Result<String> {
     let path = env::temp_dir().join(format!("blitz-word-count-{}.txt", std::process::id()));
     let line = |n: usize| format!("The worker, the thief{} and the task.\n", n % 1_000);
