@@ -45,8 +45,8 @@ pub trait Rival: Build + Sync {
         T: Send,
         F: Work<Self, T>;
 
-    /// Runs both closures: `a` at once on this thread, `b` here or on the thread that takes it
-    /// meanwhile.
+    /// Runs both closures: `a` at once on this thread, `b` on the thread that takes it meanwhile,
+    /// or here if none does.
     fn join<A, B, RA, RB>(ctx: &mut Self::Ctx<'_>, a: A, b: B) -> (RA, RB)
     where
         RA: Send,
@@ -100,7 +100,7 @@ pub enum RivalKind {
     Inspected,
     /// The sequential twin: the same source, every fork a plain call.
     Seq,
-    /// The sequential twin with the second half of each fork first.
+    /// The sequential twin, which runs the second closure of each fork before the first.
     #[serde(rename = "seq-right")]
     SeqRight,
     /// `rayon`.
@@ -117,9 +117,9 @@ pub enum RivalKind {
     Chili,
     /// `forte`.
     Forte,
-    /// A fork that does only what every fork must.
+    /// A fork with only the steps that no fork can leave out.
     Floor,
-    /// Two threads with half of the work each, cut by hand, and no fork at all.
+    /// Two threads that each do half of the work, which is cut by hand. There is no fork.
     Halves,
     /// A queue behind a mutex and a condition variable, the baseline of the wake-up rows.
     Condvar,
@@ -157,7 +157,7 @@ pub enum RivalKind {
     /// A server without a runtime: the cost of the system calls, which is the floor of the echo
     /// rows.
     Bare,
-    /// Not a runtime: a fixed number from a goal.
+    /// Not a runtime: a number that a goal gives as the limit.
     Limit,
     /// An older build of this repository's pool: see
     /// [`Case::beside_older`](crate::case::Case::beside_older).
@@ -282,7 +282,7 @@ impl RivalKind {
         )
     }
 
-    /// Whether it is a floor below all runtimes, and not a rival that could lose.
+    /// Whether it is a floor, which no runtime can beat, and not a rival.
     ///
     /// ```
     /// use blitz_bench::rival::RivalKind;
@@ -293,8 +293,8 @@ impl RivalKind {
         matches!(self, Self::Floor | Self::Halves | Self::Bare | Self::SeqRight)
     }
 
-    /// Whether it is Tokio with a tool that looks inside of it. Such a tool needs a compiler flag,
-    /// so a program of another workspace runs it.
+    /// Whether it is Tokio with a tool that observes it. Such a tool needs a compiler flag, so a
+    /// program of another workspace runs both.
     ///
     /// ```
     /// use blitz_bench::rival::RivalKind;
@@ -311,7 +311,7 @@ impl RivalKind {
         Self::ALL.into_iter().find(|kind| kind.name() == name)
     }
 
-    /// The version this crate was built with; `None` for those that are part of this crate.
+    /// The version of this rival; `None` for a rival without a version of its own.
     #[must_use]
     pub fn version(self) -> Option<&'static str> {
         match self {
@@ -326,14 +326,14 @@ impl RivalKind {
             Self::TokioConsole => Some(env!("BLITZ_BENCH_CONSOLE")),
             Self::TokioDial9 => Some(env!("BLITZ_BENCH_DIAL9")),
             Self::Smol => Some(env!("BLITZ_BENCH_SMOL")),
-            // These have the version of the pool.
+            // These have the version of `Blitz`.
             Self::Signal | Self::Unrecorded | Self::Inspected => None,
             Self::Seq | Self::SeqRight | Self::Condvar => None,
             Self::Floor | Self::Halves | Self::Bare | Self::Limit => None,
-            // These consist of others, which have versions.
+            // These combine other rivals, which have versions.
             Self::RayonOnBlitz | Self::SpawnCpu | Self::TokioRayon | Self::TokioSlice => None,
             Self::TokioInPlace | Self::TokioBlocking | Self::SmolRayon => None,
-            // The program that was named on the command line knows its own.
+            // Another program runs these, and knows its own version.
             Self::Before | Self::SignalBefore | Self::SpawnCpuBefore => None,
         }
     }
@@ -342,7 +342,7 @@ impl RivalKind {
     #[must_use]
     pub fn remark(self) -> Option<&'static str> {
         match self {
-            Self::Forte => Some("the newest release that builds before Rust 1.96"),
+            Self::Forte => Some("the newest release that does not need Rust 1.96"),
             Self::Tokio => Some("multi-threaded, with drivers where there is I/O"),
             Self::TokioMetrics => Some("tokio_unstable, with a histogram of poll times"),
             Self::TokioConsole => Some("the version of console-subscriber; no console connected"),
@@ -353,7 +353,7 @@ impl RivalKind {
     }
 }
 
-/// Evaluates an expression with `$rival` standing for the type of a fork-join rival.
+/// Evaluates `$body`, in which `$rival` names the type of a fork-join rival.
 ///
 /// [`Rival`] is not dyn-compatible, so every workload is compiled for every rival, and the name on
 /// the command line selects one.

@@ -1,5 +1,5 @@
-//! The lowest possible cost of a pick-up: one thread only reads a word in a loop, and another
-//! stores it.
+//! The lowest possible cost of a pick-up: one thread stores a word, and another thread only reads
+//! it in a loop.
 
 use std::{
     hint,
@@ -49,13 +49,13 @@ impl Drop for Bare {
     }
 }
 
-/// Clocks are read where [`pick_up`](super::pick_up) reads them: before the fork, and by the thread
-/// that has taken it.
+/// The words that the two threads share. Each thread reads the clock where
+/// [`pick_up`](super::pick_up) does: one before the fork, the other after it has taken the fork.
 struct Words {
     epoch: Instant,
     /// When the last fork was made, in nanoseconds.
     forked: Line,
-    /// When it was taken; before that, an earlier time.
+    /// When the last fork was taken, in nanoseconds; until then, a time before that fork.
     taken: Line,
 }
 

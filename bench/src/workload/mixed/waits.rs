@@ -1,4 +1,4 @@
-//! Many tasks that each wait for a short job, and again: how long they wait.
+//! Measures how long tasks wait for short jobs: each of many tasks waits for one after the other.
 
 use std::time::Instant;
 
@@ -21,7 +21,7 @@ pub(super) fn open<H: Hybrid>(
     Ok(Box::new(Waits::<H> { runtime, jobs, job, expected, tasks, rounds: pace.latencies() / 3 }))
 }
 
-/// The wait of each task if all jobs of a round are distributed evenly.
+/// The limit to compare with: how long a task waits if the workers share a round's jobs evenly.
 pub(super) fn even(workers: usize, tasks: usize, pace: Pace) -> Result<Box<dyn Contest>, String> {
     let job = SizedJob::short(pace);
     let time = |_| {

@@ -25,7 +25,7 @@ impl TaskJob for ChainedSpawn {
     }
 }
 
-/// Starts the link after `done` others, of `links` in all.
+/// Starts the next link if only `done` of `links` have run; otherwise reports.
 fn link<T: Tasks>(tasks: T, done: u64, links: u64, end: Sender<u64>) {
     if done == links {
         // The receiver may be gone.

@@ -1,4 +1,4 @@
-//! Tasks that do nothing but let each other go first.
+//! Tasks that only yield to each other.
 
 use super::batch::TaskJob;
 use crate::runtime::Tasks;
