@@ -1,5 +1,5 @@
-//! Shows that a program really ran on this core: if `BLITZ_SHIM_PROOF` names a file, a line with
-//! the pools' counters is appended to it when the process ends.
+//! Proves that a program ran on this `rayon-core` and not on Rayon's: if `BLITZ_SHIM_PROOF` names a
+//! file, the process appends a line with its pools' counters to that file when it ends.
 
 use blitz_core::{Pool, PoolMetrics};
 use std::ffi::{OsString, c_int};
@@ -40,13 +40,13 @@ impl Tally {
     }
 }
 
-/// The file, if one is wanted.
+/// Returns the name of the file, if there is one. The first call registers `write_down`.
 fn file() -> Option<&'static OsString> {
     static FILE: OnceLock<Option<OsString>> = OnceLock::new();
     let file = FILE.get_or_init(|| {
         let name = std::env::var_os("BLITZ_SHIM_PROOF")?;
-        // SAFETY: the declaration matches that of the C library, and so does the function that is
-        // passed.
+        // SAFETY: `atexit` is declared as in the C library, and `write_down` has the signature that
+        // it expects.
         (unsafe { atexit(write_down) } == 0).then_some(name)
     });
     file.as_ref()
@@ -66,12 +66,12 @@ pub(crate) fn pool_started() {
     with_tally(|tally| tally.pools += 1);
 }
 
-/// A pool is about to be dropped.
+/// Called when a pool is about to be dropped.
 pub(crate) fn pool_ends(pool: &Pool) {
     with_tally(|tally| tally.add(&pool.metrics()));
 }
 
-/// The global pool exists, or is about to.
+/// Called when the global pool has been built, or is about to be.
 pub(crate) fn global_started() {
     with_tally(|tally| {
         tally.pools += 1;
@@ -95,7 +95,7 @@ extern "C" fn write_down() {
          steals={steals} parks={parks}\n",
         program.to_string_lossy().replace(' ', "_"),
     );
-    // The process ends, so there is no caller that could get an error of the write.
+    // The process ends, so there is no caller to return an error to.
     let _ = file()
         .and_then(|file| File::options().create(true).append(true).open(file).ok())
         .map(|mut file| file.write_all(line.as_bytes()));
