@@ -78,11 +78,12 @@ const EACH: usize = 5;
 
 impl Crowd {
     fn gather(handle: &Handle, tally: &Tally) -> Crowd {
-        let mut handles = Vec::new();
+        let (mut handles, mut spawned) = (Vec::new(), 0_usize);
         let mut spawn = |future: std::pin::Pin<Box<dyn Future<Output = Token> + Send>>| {
             // Every second task is detached.
             let task = handle.spawn(future);
-            if handles.len() % 2 == 0 { handles.push(task) } else { drop(task) }
+            if spawned % 2 == 0 { handles.push(task) } else { drop(task) }
+            spawned += 1;
         };
         let (wakers, woken) = mpsc::channel::<Token>(16);
         let woken = Arc::new(blitz::sync::Mutex::new(woken));
