@@ -120,8 +120,8 @@ fn the_waker_of_the_last_poll_is_the_one_that_is_called() {
     watched("the_waker_of_the_last_poll_is_the_one_that_is_called", |watch| {
         watch.workers(2).block_on(async {
             let mut sleep = Box::pin(sleep(5 * MS));
-            let mut nobody = Context::from_waker(Waker::noop());
-            assert!(sleep.as_mut().poll(&mut nobody).is_pending());
+            let mut unwoken = Context::from_waker(Waker::noop());
+            assert!(sleep.as_mut().poll(&mut unwoken).is_pending());
             let start = Instant::now();
             blitz::spawn(sleep).await.unwrap();
             assert!(start.elapsed() < HOUR);
