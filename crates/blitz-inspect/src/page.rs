@@ -1,6 +1,6 @@
 //! The server of the process, which all pools share.
 
-use crate::pools::{Pools, Source};
+use crate::pools::{Audience, Pools, Source};
 use crate::server::{Limits, Page, Server};
 use crate::settings::Inspect;
 use crate::socket;
@@ -35,7 +35,7 @@ fn process() -> &'static Process {
 ///
 /// The page stays until the process ends. Settings with the same address mean the same page. A pool
 /// with a token is shown only on pages that ask for this token, whatever other pools want. A pool
-/// without one is shown on all pages.
+/// with an address and no token is shown on all pages. A pool without an address is shown on none.
 ///
 /// # Errors
 /// If the page cannot be served at the address, or is served there without the token of the
@@ -44,7 +44,11 @@ pub fn show(settings: &Inspect, name: &str, source: Arc<dyn Source>) -> io::Resu
     let process = process();
     let address = settings.socket_addr()?;
     let name = settings.name.as_deref().unwrap_or(name);
-    process.pools.add_for(settings.token.clone(), name, source);
+    let audience = match address {
+        Some(_) => Audience::Pages(settings.token.clone()),
+        None => Audience::Tools,
+    };
+    process.pools.add_for(audience, name, source);
     let mut listening = process.listening.lock().unwrap_or_else(PoisonError::into_inner);
     if !listening.tried_socket {
         listening.tried_socket = true;

@@ -60,8 +60,16 @@ pub struct Pools {
 struct Shown {
     name: Arc<str>,
     source: Arc<dyn Source>,
-    /// Clients have to show it to see the pool.
-    token: Option<Token>,
+    audience: Audience,
+}
+
+/// The clients to which a pool is shown, besides the user's own tools.
+#[derive(Clone)]
+pub(crate) enum Audience {
+    /// No others.
+    Tools,
+    /// Clients of pages. They have to show the token, if there is one.
+    Pages(Option<Token>),
 }
 
 /// Which clients see the pools.
@@ -78,14 +86,13 @@ impl Pools {
     /// Shows a pool under `name`, or `name-2` and so on if another pool has the name. Returns the
     /// name.
     pub fn add(&self, name: &str, source: Arc<dyn Source>) -> Arc<str> {
-        self.add_for(None, name, source)
+        self.add_for(Audience::Pages(None), name, source)
     }
 
-    /// As `add`. If there is a token, only clients that have shown it and the user's tools see the
-    /// pool.
+    /// As `add`, for the clients of `audience` and the user's tools.
     pub(crate) fn add_for(
         &self,
-        token: Option<Token>,
+        audience: Audience,
         name: &str,
         source: Arc<dyn Source>,
     ) -> Arc<str> {
@@ -95,7 +102,7 @@ impl Pools {
         let mut numbered = (2..).map(|number| format!("{name}-{number}"));
         let free = if is_free(name) { None } else { numbered.find(|name| is_free(name)) };
         let name: Arc<str> = free.as_deref().unwrap_or(name).into();
-        pools.push(Shown { name: name.clone(), source, token });
+        pools.push(Shown { name: name.clone(), source, audience });
         name
     }
 
@@ -118,9 +125,10 @@ impl Pools {
 
     /// Returns the pools that the viewer may see and that have not ended.
     fn alive(&self) -> Vec<Shown> {
-        let is_seen = |shown: &Shown| match &self.viewer {
-            Viewer::Own => true,
-            Viewer::Page(token) => shown.token.is_none() || shown.token == *token,
+        let is_seen = |shown: &Shown| match (&self.viewer, &shown.audience) {
+            (Viewer::Own, _) | (Viewer::Page(_), Audience::Pages(None)) => true,
+            (Viewer::Page(_), Audience::Tools) => false,
+            (Viewer::Page(token), Audience::Pages(wanted)) => wanted == token,
         };
         self.forget_ended().into_iter().filter(is_seen).collect()
     }

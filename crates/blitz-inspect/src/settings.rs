@@ -33,7 +33,8 @@ impl Inspect {
         Inspect { address: Some(address.into()), ..Inspect::default() }
     }
 
-    /// Serves no page, only the Unix socket for tools of the same user.
+    /// Serves no page, only the Unix socket for tools of the same user. Pages that other pools ask
+    /// for do not show the pool.
     pub fn tools_only() -> Inspect {
         Inspect::default()
     }

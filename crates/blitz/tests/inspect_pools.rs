@@ -17,7 +17,14 @@ fn ask(page: SocketAddr, path: &str, name: &str) -> serde_json::Value {
 
 /// The answer to a request with this method and target, and this token.
 fn send(page: SocketAddr, request: &str, token: Option<&Token>) -> serde_json::Value {
-    let mut client = TcpStream::connect(page).unwrap();
+    exchange(TcpStream::connect(page).unwrap(), request, token)
+}
+
+fn exchange(
+    mut client: impl Read + Write,
+    request: &str,
+    token: Option<&Token>,
+) -> serde_json::Value {
     let token = token.map(|token| format!("Authorization: Bearer {}\r\n", token.reveal()));
     let token = token.unwrap_or_default();
     let head = format!("{request} HTTP/1.1\r\nHost: localhost\r\n{token}\r\n");
@@ -158,6 +165,33 @@ fn a_probe_needs_a_token_and_shows_where_tasks_wait() {
     let (_open, page) = shown("unprobed");
     let refusal = send(page, "POST /api/v1/probe?pool=unprobed", None);
     assert!(refusal["error"].as_str().unwrap().contains("needs a server with a token"));
+}
+
+/// The answer of this process at its socket for tools.
+#[cfg(unix)]
+fn send_as_tool(request: &str) -> serde_json::Value {
+    let path = blitz::inspect::tool_socket().unwrap();
+    exchange(std::os::unix::net::UnixStream::connect(path).unwrap(), request, None)
+}
+
+#[test]
+#[cfg(unix)]
+fn a_pool_for_tools_only_is_on_no_page() {
+    let pool = Pool::builder().workers(1).build().unwrap();
+    let settings = Inspect::tools_only().name("tools");
+    assert!(pool.inspect(settings).unwrap().is_none());
+    let (_open, page) = shown("beside");
+    let token = Token::random().unwrap();
+    let settings = Inspect::at(free_address()).name("closed").token(token.clone());
+    let (closed, request) = (Pool::builder().workers(1).build().unwrap(), "GET /api/v1/pools");
+    let closed_page = closed.inspect(settings).unwrap().unwrap().address();
+    for (page, token, own) in [(page, None, "beside"), (closed_page, Some(&token), "closed")] {
+        let names = send(page, request, token)["pools"].to_string();
+        assert!(names.contains(own) && !names.contains("\"tools\""), "{names}");
+        let hidden = send(page, "GET /api/v1/summary?pool=tools", token);
+        assert!(hidden["error"].as_str().unwrap().contains("no pool is called"), "{hidden}");
+    }
+    assert_eq!(send_as_tool("GET /api/v1/summary?pool=tools")["pool"], "tools");
 }
 
 #[cfg(unix)]
