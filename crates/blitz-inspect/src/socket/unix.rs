@@ -5,13 +5,20 @@ use crate::guard::Guard;
 use crate::server::Server;
 use rustix::io::{Errno, FdFlags, fcntl_setfd, ioctl_fionbio};
 use rustix::net::{self, AddressFamily, SocketAddrUnix, SocketType};
+use std::ffi::OsStr;
 use std::fs::{self, DirBuilder, Permissions};
+use std::hash::{BuildHasher, Hasher, RandomState};
 use std::io::{self, ErrorKind};
 use std::net::Shutdown;
 use std::os::unix::fs::{DirBuilderExt, FileTypeExt, MetadataExt, PermissionsExt};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
+
+/// The ending of a socket that has no name yet. Its process gives it one once it listens.
+const UNNAMED: &str = "new";
+/// A socket that has had no name for this long never gets one: its process is gone.
+const NAMING_MAX: Duration = Duration::from_secs(3_600);
 
 impl Socket for UnixStream {
     fn set_patience(&self, time: Duration) -> io::Result<()> {
@@ -39,19 +46,37 @@ fn own_folder() -> PathBuf {
 }
 
 fn listen_in(server: &Server, folder: &Path) -> io::Result<PathBuf> {
-    prepare(folder, user())?;
-    remove_stale(folder);
-    let path = folder.join(format!("{}.sock", std::process::id()));
-    // A socket of this name is left from an old process with the same id, which is gone.
-    match fs::remove_file(&path) {
-        Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),
-        _ => {}
-    }
-    let listener = UnixListener::bind(&path)?;
-    // No other user can enter the folder meanwhile.
-    fs::set_permissions(&path, Permissions::from_mode(0o600))?;
+    let (listener, path) = bind_in(folder)?;
     server.accept(move || listener.accept().map(|(socket, _)| socket), Guard::unix())?;
     Ok(path)
+}
+
+/// Listens at `PID.sock` in this folder.
+///
+/// # Errors
+/// If a process of another namespace has the same number and listens there, besides those of the
+/// system.
+fn bind_in(folder: &Path) -> io::Result<(UnixListener, PathBuf)> {
+    prepare(folder, user())?;
+    remove_stale(folder, NAMING_MAX);
+    let path = folder.join(format!("{}.sock", std::process::id()));
+    if is_live(&path) {
+        let why = format!("another process serves tools at {}", path.display());
+        return Err(io::Error::new(ErrorKind::AddrInUse, why));
+    }
+    // Until this process listens, other processes that start would take `PID.sock` for a dead one.
+    let unnamed = folder.join(format!("{:08x}.{UNNAMED}", random()));
+    let listener = UnixListener::bind(&unnamed)?;
+    // No other user can enter the folder meanwhile.
+    fs::set_permissions(&unnamed, Permissions::from_mode(0o600))
+        .and_then(|()| fs::rename(&unnamed, &path))
+        .inspect_err(|_| drop(fs::remove_file(&unnamed)))?;
+    Ok((listener, path))
+}
+
+/// A number that another process does not choose at the same time.
+fn random() -> u32 {
+    RandomState::new().build_hasher().finish() as u32
 }
 
 /// Where the sockets of this user are.
@@ -84,17 +109,34 @@ fn prepare(folder: &Path, user: u32) -> io::Result<()> {
     Ok(())
 }
 
-/// Removes the sockets of processes that are gone: no process listens at them.
-fn remove_stale(folder: &Path) {
+/// Removes the sockets of processes that are gone: no process listens at them. A process may be
+/// about to listen at a socket without a name, unless the socket is older than `naming`.
+fn remove_stale(folder: &Path, naming: Duration) {
     let Ok(entries) = fs::read_dir(folder) else { return };
     for entry in entries.flatten() {
         let path = entry.path();
-        let is_ours = path.extension().is_some_and(|end| end == "sock")
-            && entry.file_type().is_ok_and(|kind| kind.is_socket());
-        if is_ours && is_refused(&path) {
+        let is_old = || {
+            let made = entry.metadata().and_then(|found| found.modified());
+            made.is_ok_and(|made| made.elapsed().is_ok_and(|age| age >= naming))
+        };
+        let is_ours = match path.extension().and_then(OsStr::to_str) {
+            Some("sock") => true,
+            Some(UNNAMED) => is_old(),
+            _ => false,
+        };
+        if is_ours && is_socket(&path) && is_refused(&path) {
             drop(fs::remove_file(path));
         }
     }
+}
+
+/// Whether a process listens at `path`, or may do so.
+fn is_live(path: &Path) -> bool {
+    is_socket(path) && !is_refused(path)
+}
+
+fn is_socket(path: &Path) -> bool {
+    fs::symlink_metadata(path).is_ok_and(|found| found.file_type().is_socket())
 }
 
 /// Whether no process listens at `path`. Never waits: a stopped process accepts no client, and its
@@ -111,8 +153,8 @@ fn is_refused(path: &Path) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{AddressFamily, Errno, SocketAddrUnix, SocketType, ioctl_fionbio};
-    use super::{folder, listen_in, net, prepare, remove_stale, user};
+    use super::{AddressFamily, Errno, NAMING_MAX, SocketAddrUnix, SocketType, ioctl_fionbio};
+    use super::{bind_in, folder, listen_in, net, prepare, remove_stale, user};
     use crate::pools::Pools;
     use crate::server::{Limits, Server};
     use std::fs::{self, Permissions};
@@ -120,6 +162,9 @@ mod tests {
     use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
     use std::os::unix::net::{UnixListener, UnixStream};
     use std::path::PathBuf;
+    use std::sync::atomic::{AtomicBool, Ordering};
+    use std::thread;
+    use std::time::Duration;
 
     struct Place(PathBuf);
 
@@ -170,6 +215,57 @@ mod tests {
         assert!(answer.contains("\"pools\":[]"), "{answer}");
     }
 
+    /// Another process that starts at the same time must not take the new socket for a dead one.
+    #[test]
+    fn a_socket_is_not_removed_before_its_process_listens() {
+        let place = Place::new("starts");
+        let is_over = AtomicBool::new(false);
+        thread::scope(|threads| {
+            threads.spawn(|| {
+                while !is_over.load(Ordering::Relaxed) {
+                    remove_stale(&place.0, NAMING_MAX);
+                }
+            });
+            let is_lost = |_: &u32| match bind_in(&place.0) {
+                // Removed before the listener is dropped, so there is never a dead socket.
+                Ok((_listener, path)) => fs::remove_file(path).is_err(),
+                Err(_) => true,
+            };
+            let lost = (0..5_000).filter(is_lost).count();
+            is_over.store(true, Ordering::Relaxed);
+            assert_eq!(lost, 0);
+        });
+    }
+
+    /// Its process has ended between two calls.
+    #[test]
+    fn a_socket_that_never_gets_a_name_is_removed() {
+        let place = Place::new("unnamed");
+        let (unnamed, file) = (place.0.join("1.new"), place.0.join("2.new"));
+        drop(UnixListener::bind(&unnamed).unwrap());
+        fs::write(&file, "no socket").unwrap();
+        remove_stale(&place.0, NAMING_MAX);
+        assert!(unnamed.exists(), "its process may be about to listen");
+        remove_stale(&place.0, Duration::ZERO);
+        assert!(!unnamed.exists() && file.exists());
+    }
+
+    /// A process of another namespace may have the same number.
+    #[test]
+    fn a_live_socket_of_the_same_name_stays() {
+        let place = Place::new("taken");
+        let path = place.0.join(format!("{}.sock", std::process::id()));
+        let other = UnixListener::bind(&path).unwrap();
+        let error = bind_in(&place.0).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::AddrInUse, "{error}");
+        assert!(error.to_string().contains(&path.display().to_string()), "{error}");
+        drop(UnixStream::connect(&path).unwrap());
+        drop(other);
+        let (_listener, own) = bind_in(&place.0).unwrap();
+        assert_eq!(own, path);
+        drop(UnixStream::connect(&path).unwrap());
+    }
+
     /// The sockets of a process that is stopped fill up, since each start of another process
     /// connects once.
     #[test]
@@ -189,11 +285,11 @@ mod tests {
         };
         // Other systems refuse a client for which there is no room.
         if refused == Errno::AGAIN {
-            remove_stale(&place.0);
+            remove_stale(&place.0, NAMING_MAX);
             assert!(path.exists());
         }
         drop(stopped);
-        remove_stale(&place.0);
+        remove_stale(&place.0, NAMING_MAX);
         assert!(!path.exists());
     }
 
