@@ -4,7 +4,8 @@
 //! The server does not know pools: it gets its data from a [`Source`]. It runs on threads of its
 //! own with blocking sockets, so that it can show a pool that hangs. It listens at the addresses
 //! that pools ask for, and at a Unix socket for tools of the same user:
-//! `$XDG_RUNTIME_DIR/blitz/PID.sock`, else `/tmp/blitz-UID/PID.sock`.
+//! `$XDG_RUNTIME_DIR/blitz/PID.sock` if that folder belongs to the user, else
+//! `/tmp/blitz-UID/PID.sock`.
 //!
 //! # Requests
 //!

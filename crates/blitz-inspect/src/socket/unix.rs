@@ -79,9 +79,14 @@ fn random() -> u32 {
     RandomState::new().build_hasher().finish() as u32
 }
 
-/// Where the sockets of this user are.
+/// Where the sockets of this user are. A runtime folder of another user is not used: `sudo -E` keeps
+/// the variable, and a folder of root would lock that user out.
 fn folder(runtime: Option<PathBuf>, user: u32) -> PathBuf {
-    match runtime.filter(|folder| folder.is_absolute() && folder.is_dir()) {
+    let is_own = |folder: &PathBuf| {
+        let found = fs::metadata(folder);
+        folder.is_absolute() && found.is_ok_and(|found| found.is_dir() && found.uid() == user)
+    };
+    match runtime.filter(is_own) {
         Some(folder) => folder.join("blitz"),
         None => PathBuf::from(format!("/tmp/blitz-{user}")),
     }
@@ -187,10 +192,17 @@ mod tests {
     #[test]
     fn the_runtime_folder_goes_first() {
         let place = Place::new("runtime");
-        assert_eq!(folder(Some(place.0.clone()), 7), place.0.join("blitz"));
-        for runtime in [None, Some(PathBuf::from("relative")), Some(place.0.join("absent"))] {
-            assert_eq!(folder(runtime, 7), PathBuf::from("/tmp/blitz-7"));
+        let (runtime, own) = (Some(place.0.clone()), user());
+        assert_eq!(folder(runtime.clone(), own), place.0.join("blitz"));
+        let file = place.0.join("file");
+        fs::write(&file, "").unwrap();
+        for strange in [PathBuf::from("relative"), place.0.join("absent"), file] {
+            assert_eq!(folder(Some(strange), own), PathBuf::from(format!("/tmp/blitz-{own}")));
         }
+        assert_eq!(folder(None, 7), PathBuf::from("/tmp/blitz-7"));
+        // `sudo -E` and `su` keep the variable of another user.
+        let other = own + 1;
+        assert_eq!(folder(runtime, other), PathBuf::from(format!("/tmp/blitz-{other}")));
     }
 
     #[test]
