@@ -33,13 +33,16 @@ fn process() -> &'static Process {
 
 /// Shows a pool on the page of this process. Starts the page if it does not exist yet.
 ///
-/// The page stays until the process ends. Settings with the same address mean the same page. A pool
-/// with a token is shown only on pages that ask for this token, whatever other pools want. A pool
-/// with an address and no token is shown on all pages. A pool without an address is shown on none.
+/// The page stays until the process ends. Settings with the same address mean the same page. With
+/// port 0 a page is shared if it has the same token and all host names; else another one is opened.
+///
+/// A pool with a token is shown only on pages that ask for this token, whatever other pools want. A
+/// pool with an address and no token is shown on all pages. A pool without an address is shown on
+/// none.
 ///
 /// # Errors
-/// If the page cannot be served at the address, or is served there without the token of the
-/// settings. The pool is shown to tools nevertheless.
+/// If the page cannot be served at the address, or is served there without the token or a host name
+/// of the settings. The pool is shown to tools nevertheless.
 pub fn show(settings: &Inspect, name: &str, source: Arc<dyn Source>) -> io::Result<Option<Page>> {
     let process = process();
     let address = settings.socket_addr()?;
@@ -60,7 +63,7 @@ pub fn show(settings: &Inspect, name: &str, source: Arc<dyn Source>) -> io::Resu
         };
     }
     let Some(asked) = address else { return Ok(None) };
-    if let Some(page) = listening.pages.iter().find(|page| page.asked == asked) {
+    if let Some(page) = listening.pages.iter().find(|page| page.is_meant_by(asked, settings)) {
         return page.clone().admitted(settings).map(Some);
     }
     let page = process.server.open(settings)?;

@@ -43,9 +43,10 @@ impl Default for Limits {
 #[derive(Clone, Debug)]
 pub struct Page {
     /// The requested address, which may have port 0.
-    pub(crate) asked: SocketAddr,
+    asked: SocketAddr,
     address: SocketAddr,
-    pub(crate) token: Option<Token>,
+    token: Option<Token>,
+    hosts: Vec<String>,
 }
 
 impl Page {
@@ -64,21 +65,42 @@ impl Page {
         }
     }
 
-    /// Returns this page for another pool, whose `settings` name the same address.
+    /// Whether this is the page for another pool with these settings, whose address is `asked`.
+    /// Port 0 means any port, so another page is opened if this one has another token, or lacks a
+    /// host name.
+    pub(crate) fn is_meant_by(&self, asked: SocketAddr, settings: &Inspect) -> bool {
+        let is_like = || self.token == settings.token && self.missing_host(settings).is_none();
+        self.asked == asked && (asked.port() != 0 || is_like())
+    }
+
+    /// Returns this page for another pool, whose `settings` mean this page.
     ///
     /// # Errors
-    /// If the pool wants a token that this page does not ask for.
+    /// If the pool wants a token that this page does not ask for, or a host name under which it is
+    /// not served.
     pub(crate) fn admitted(self, settings: &Inspect) -> io::Result<Page> {
-        if settings.token.is_none() || settings.token == self.token {
-            return Ok(self);
+        let address = self.address;
+        let refuse = |why: String| Err(io::Error::new(ErrorKind::AddrInUse, why));
+        if settings.token.is_some() && settings.token != self.token {
+            let how = if self.token.is_some() { "with another" } else { "without a" };
+            return refuse(format!(
+                "the page at {address} is served {how} token, for another pool: use the same token \
+                 for both, or another address"
+            ));
         }
-        let how = if self.token.is_some() { "with another" } else { "without a" };
-        let why = format!(
-            "the page at {} is served {how} token, for another pool: use the same token for both, \
-             or another address",
-            self.address
-        );
-        Err(io::Error::new(ErrorKind::AddrInUse, why))
+        if let Some(host) = self.missing_host(settings) {
+            return refuse(format!(
+                "the page at {address} is not served under the host name {host:?}: another pool has \
+                 opened it. Use the same names for both, or another address"
+            ));
+        }
+        Ok(self)
+    }
+
+    /// Returns a host name of the settings under which this page is not served.
+    fn missing_host<'a>(&self, settings: &'a Inspect) -> Option<&'a str> {
+        let is_served = |host: &str| self.hosts.iter().any(|own| own.eq_ignore_ascii_case(host));
+        settings.hosts.iter().map(String::as_str).find(|host| !is_served(host))
     }
 
     /// Returns the address at which the server listens.
@@ -113,8 +135,8 @@ impl Server {
             return Err(io::Error::new(ErrorKind::InvalidInput, "there is no address for a page"));
         };
         let (hosts, token) = (settings.hosts.clone(), settings.token.clone());
-        let address = self.listen(asked, |own| Guard::tcp(own, hosts, token.clone()))?;
-        Ok(Page { asked, address, token })
+        let address = self.listen(asked, |own| Guard::tcp(own, hosts.clone(), token.clone()))?;
+        Ok(Page { asked, address, token, hosts })
     }
 
     /// Listens at a TCP address until the process ends. `guard` gets the actual address.

@@ -45,7 +45,8 @@ impl Inspect {
     }
 
     /// Serves the page under a host name, too. Names that are not listed are refused, because
-    /// another site could make its own name resolve to this address.
+    /// another site could make its own name resolve to this address. The first pool of a page lists
+    /// all its names.
     pub fn host(mut self, name: impl Into<String>) -> Inspect {
         self.hosts.push(name.into());
         self

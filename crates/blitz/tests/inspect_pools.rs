@@ -167,6 +167,34 @@ fn a_probe_needs_a_token_and_shows_where_tasks_wait() {
     assert!(refusal["error"].as_str().unwrap().contains("needs a server with a token"));
 }
 
+#[test]
+fn port_zero_means_another_page_if_the_token_or_a_host_differs() {
+    let pool = Pool::builder().workers(1).build().unwrap();
+    let settings = Inspect::at("127.0.0.1:0").name("zero");
+    let inspect = |settings: &Inspect| pool.inspect(settings.clone()).unwrap().unwrap();
+    let tokens = [Token::random().unwrap(), Token::random().unwrap()];
+    let [first, second] = tokens.map(|token| settings.clone().token(token));
+    let named = settings.clone().host("box.example");
+    let asked = [&settings, &first, &second, &named];
+    let pages = asked.map(|settings| inspect(settings).address());
+    for (number, page) in pages.iter().enumerate() {
+        assert!(!pages[..number].contains(page), "{pages:?}");
+        assert_eq!(inspect(asked[number]).address(), *page, "the same settings, the same page");
+    }
+}
+
+#[test]
+fn a_page_without_the_host_of_a_second_pool_is_refused() {
+    let pool = || Pool::builder().workers(1).build().unwrap();
+    let (first, second) = (pool(), pool());
+    let settings = Inspect::at(free_address()).host("box.example");
+    let page = first.inspect(settings.clone()).unwrap().unwrap();
+    let refused = second.inspect(settings.clone().host("other.example")).unwrap_err().to_string();
+    assert!(refused.contains("is not served under the host name \"other.example\""), "{refused}");
+    let same = second.inspect(settings.host("BOX.example")).unwrap().unwrap();
+    assert_eq!(same.address(), page.address());
+}
+
 /// The answer of this process at its socket for tools.
 #[cfg(unix)]
 fn send_as_tool(request: &str) -> serde_json::Value {
