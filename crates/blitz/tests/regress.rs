@@ -207,6 +207,21 @@ fn workers_that_never_started_or_have_left_are_not_waited_for() {
 }
 
 #[test]
+fn the_watch_rests_beside_a_worker_that_never_started() {
+    watched("a worker that never started", |watch| {
+        let builder = Pool::builder().workers(2).stall_handler(|_| ()).spawn_handler(|thread| {
+            if thread.index() == 0 {
+                std::thread::spawn(|| thread.run());
+            }
+            Ok(())
+        });
+        let pool = watch.pool(builder.build().unwrap());
+        assert_eq!(pool.install(|| 1), 1);
+        wait_for(|| !pool.dump().watch);
+    });
+}
+
+#[test]
 fn a_failed_start_does_not_wait_for_threads_that_a_spawner_keeps() {
     watched("kept_thread_builders", |_| {
         let kept = Arc::new(Mutex::new(Vec::new()));

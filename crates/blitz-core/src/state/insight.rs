@@ -197,6 +197,12 @@ impl States {
         self.idle_since.get() != 0
     }
 
+    /// Whether the worker has a thread that has not noted that it runs nothing. A worker may never
+    /// get a thread: a spawn handler may drop its builder.
+    pub(crate) fn is_awake(&self) -> bool {
+        self.begun.get() != 0 && !self.is_idle()
+    }
+
     /// Returns the times so far, none less than in an earlier reading. `in_driver` says that the
     /// worker, if it sleeps, sleeps in the driver. `is_polling` says that the worker, if it runs
     /// something, polls.

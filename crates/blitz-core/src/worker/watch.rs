@@ -127,7 +127,7 @@ fn run(team: &Team) {
 /// that stops looking for work notifies the watch first.
 fn may_have_to_report(team: &Team) -> bool {
     let is_awake = |worker: &Worker| {
-        worker.bed().serves() && !worker.insight.states.is_idle() && is_there(team, worker)
+        worker.bed().serves() && worker.insight.states.is_awake() && is_there(team, worker)
     };
     team.reports_stalls && team.workers().any(is_awake)
 }
