@@ -13,7 +13,6 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 struct Listening {
     pages: Vec<Page>,
     socket: Option<PathBuf>,
-    tried_socket: bool,
 }
 
 struct Process {
@@ -53,8 +52,8 @@ pub fn show(settings: &Inspect, name: &str, source: Arc<dyn Source>) -> io::Resu
     };
     process.pools.add_for(audience, name, source);
     let mut listening = process.listening.lock().unwrap_or_else(PoisonError::into_inner);
-    if !listening.tried_socket {
-        listening.tried_socket = true;
+    // If the socket could not be served for an earlier pool, try again.
+    if listening.socket.is_none() {
         listening.socket = match (socket::listen(&process.server), address) {
             (Ok(path), _) => Some(path),
             (Err(error), None) => return Err(error),

@@ -224,6 +224,7 @@ fn a_pool_for_tools_only_is_on_no_page() {
 
 #[cfg(unix)]
 mod from_env {
+    use blitz::inspect::{Inspect, tool_socket};
     use std::os::fd::OwnedFd;
     use std::os::unix::net::UnixStream;
     use std::process::Command;
@@ -245,6 +246,34 @@ mod from_env {
             .stderr(OwnedFd::from(error))
             .output()
             .unwrap();
+        let text = String::from_utf8_lossy(&output.stdout);
+        assert!(output.status.success() && text.contains("1 passed"), "{text}");
+    }
+
+    /// Another pool may have asked for a page alone, which does not need the socket.
+    #[test]
+    fn a_socket_that_could_not_be_served_is_tried_again() {
+        const INSIDE: &str = "BLITZ_TEST_INSIDE";
+        if std::env::var_os(INSIDE).is_some() {
+            let in_the_way = blitz::inspect::tool_folder().unwrap();
+            std::fs::write(&in_the_way, "a file, no folder").unwrap();
+            let pool = blitz::Pool::builder().workers(1).build().unwrap();
+            assert!(pool.inspect("127.0.0.1:0").unwrap().is_some(), "a page needs no socket");
+            pool.inspect(Inspect::tools_only()).unwrap_err();
+            std::fs::remove_file(in_the_way).unwrap();
+            assert!(pool.inspect(Inspect::tools_only()).unwrap().is_none());
+            assert!(tool_socket().unwrap().exists());
+            return;
+        }
+        let name = format!("blitz-test-{}-tried", std::process::id());
+        let folder = std::env::temp_dir().join(name);
+        std::fs::create_dir(&folder).unwrap();
+        let output = Command::new(std::env::current_exe().unwrap())
+            .args(["from_env::a_socket_that_could_not_be_served_is_tried_again", "--exact"])
+            .envs([(INSIDE, "1".as_ref()), ("XDG_RUNTIME_DIR", folder.as_os_str())])
+            .output()
+            .unwrap();
+        std::fs::remove_dir_all(folder).unwrap();
         let text = String::from_utf8_lossy(&output.stdout);
         assert!(output.status.success() && text.contains("1 passed"), "{text}");
     }
