@@ -81,7 +81,8 @@ impl<F: Future + 'static, S: Scheduler> Cell<F, S> {
     const VTABLE: &'static Vtable =
         &Vtable { run: Self::run, probed: Some(Self::PROBED), ..Self::COMMON };
 
-    const PROBED: &'static Vtable = &Vtable { run: Self::run_probed, ..Self::COMMON };
+    const PROBED: &'static Vtable =
+        &Vtable { run: Self::run_probed, cancel: Self::cancel_probed, ..Self::COMMON };
 
     const COMMON: Vtable = Vtable {
         run: Self::run,
@@ -330,6 +331,14 @@ impl<F: Future + 'static, S: Scheduler> Cell<F, S> {
         let payload = unsafe { Self::drop_future(header) }.err();
         // SAFETY: as above, and now the future is gone.
         unsafe { Self::fail(header, payload) };
+    }
+
+    /// `Vtable::cancel` of a task that is probed. It counts as a poll: the probe waits for no other.
+    unsafe fn cancel_probed(header: NonNull<Header>) {
+        let poll = ProbedPoll::begin(header.addr().get());
+        // SAFETY: the caller's obligations are those of `cancel`.
+        unsafe { Self::cancel(header) };
+        poll.end();
     }
 
     /// Ends the task without an output: it panicked, or was cancelled if there is no payload.

@@ -68,8 +68,8 @@
 //!   returned.
 //! - **TASK-13** From the wake of a probe until its end, each poll of the task has the probe's
 //!   waker, of which every clone is an ordinary waker. A probe whose wake does not make the task
-//!   SCHEDULED does not begin. A probe shows the polls that began in it, and no other. Otherwise a
-//!   probe is a wake.
+//!   SCHEDULED does not begin. A probe shows the polls that began in it, and no other. A task that
+//!   is cancelled instead counts as polled. Otherwise a probe is a wake.
 //!
 //! # Orderings
 //! | tag | operation | ordering | pairs with | because |

@@ -131,8 +131,8 @@ impl Probe {
         Some(probe)
     }
 
-    /// Waits until each of the tasks has been polled, no longer than `time`. Returns how many have
-    /// been.
+    /// Waits until each of the tasks has been polled or cancelled, no longer than `time`. Returns
+    /// how many have been.
     pub fn wait(probes: &mut [Probe], time: Duration) -> usize {
         let deadline = Instant::now() + time;
         let mut notes = notes();

@@ -73,6 +73,27 @@ fn a_probe_alone() {
     end(&rig, join);
 }
 
+/// Another thread drops the queue entry of a probed task, as the end of a pool does.
+fn a_probe_of_a_task_that_is_cancelled() {
+    let (rig, join, waker) = waiting();
+    let mut probe = Probe::begin(join.task());
+    assert!(probe.is_some(), "the task waits");
+    let ending = thread::spawn({
+        let rig = rig.clone();
+        move || drop(rig.pop().expect("the probe woke the task"))
+    });
+    // A probe that did not see the cancellation would wait for ever.
+    assert_eq!(Probe::wait(probe.as_mut_slice(), Duration::from_secs(600)), 1);
+    drop((probe, waker, join));
+    ending.join().unwrap();
+    assert!(rig.is_well_and_done());
+}
+
+#[test]
+fn task_13_a_probe_sees_that_its_task_is_cancelled() {
+    check(5, None, a_probe_of_a_task_that_is_cancelled);
+}
+
 #[test]
 fn task_13_the_poll_of_a_probe_has_its_waker() {
     check(20, None, a_probe_alone);

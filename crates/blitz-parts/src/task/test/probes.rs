@@ -74,6 +74,20 @@ fn task_13_a_task_that_is_not_polled_in_time_shows_nothing() {
 }
 
 #[test]
+fn task_13_a_task_whose_queue_entry_is_dropped_counts_as_polled() {
+    let rig = Rig::new();
+    let join = rig.spawn(pending::<()>());
+    assert!(idle(rig.run_one()));
+    let mut probes = [Probe::begin(join.task()).unwrap()];
+    drop(rig.pop());
+    assert_eq!(Probe::wait(&mut probes, Duration::from_secs(600)), 1);
+    let [probe] = probes;
+    assert_eq!(probe.end().map(|stacks| stacks.len()), Some(0));
+    drop(join);
+    assert!(rig.is_well_and_done());
+}
+
+#[test]
 fn task_13_each_wait_counts_the_polls_of_its_own_probes() {
     let rig = Rig::new();
     let joins: Vec<_> = (0..3).map(|_| rig.spawn(pending::<()>())).collect();
