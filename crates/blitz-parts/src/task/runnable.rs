@@ -49,12 +49,17 @@ impl Runnable {
         self.0
     }
 
-    /// The kind of task. Tasks of one type usually have the same kind; tasks of different types
-    /// have different kinds.
+    /// The kind of task, an even number. Tasks of one type usually have the same kind; tasks of
+    /// different types have different kinds.
+    ///
+    /// It is the address of the table for probes, which a task has while it is probed and while it
+    /// is not. The address of a function would not do: the compiler merges functions with equal
+    /// code, such as the names of two `async` blocks of one function.
     #[inline]
     pub fn kind(&self) -> usize {
         // SAFETY: the entry's reference keeps the task alive.
-        unsafe { self.0.as_ref() }.vtable.get().type_name as usize
+        let table = unsafe { self.0.as_ref() }.vtable.get();
+        core::ptr::from_ref(table.probed.unwrap_or(table)).addr()
     }
 
     /// The name of the future's type.

@@ -87,6 +87,36 @@ fn task_13_a_task_whose_queue_entry_is_dropped_counts_as_polled() {
     assert!(rig.is_well_and_done());
 }
 
+/// Spawns two `async` blocks with one name and different code.
+fn spawn_two_kinds(rig: &Arc<Rig>) -> [Join<usize>; 2] {
+    let (one, other) = (std::hint::black_box(1), std::hint::black_box(2));
+    [rig.spawn(async move { one * 3 }), rig.spawn(async move { other + 4 })]
+}
+
+#[test]
+fn the_kind_of_a_task_differs_by_type_and_not_by_a_probe() {
+    let rig = Rig::new();
+    let joins = spawn_two_kinds(&rig);
+    let (one, other) = (rig.pop().unwrap(), rig.pop().unwrap());
+    assert_eq!(one.type_name(), other.type_name());
+    assert_ne!(one.kind(), other.kind());
+    assert_eq!((one.kind() % 2, other.kind() % 2), (0, 0));
+    drop((one, other, joins));
+    let join = rig.spawn(pending::<()>());
+    let task = rig.pop().unwrap();
+    let kind = task.kind();
+    assert!(idle(Some(task.run())));
+    let probe = Probe::begin(join.task()).unwrap();
+    let task = rig.pop().unwrap();
+    assert_eq!(task.kind(), kind);
+    assert!(idle(Some(task.run())));
+    drop(probe);
+    join.abort();
+    drop(join);
+    assert_eq!(rig.run_all(), 1);
+    assert!(rig.is_well_and_done());
+}
+
 #[test]
 fn task_13_each_wait_counts_the_polls_of_its_own_probes() {
     let rig = Rig::new();
