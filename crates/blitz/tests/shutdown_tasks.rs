@@ -82,7 +82,11 @@ impl Crowd {
         let mut spawn = |future: std::pin::Pin<Box<dyn Future<Output = Token> + Send>>| {
             // Every second task is detached.
             let task = handle.spawn(future);
-            if spawned % 2 == 0 { handles.push(task) } else { drop(task) }
+            if spawned % 2 == 0 {
+                handles.push(task)
+            } else {
+                drop(task)
+            }
             spawned += 1;
         };
         let (wakers, woken) = mpsc::channel::<Token>(16);
