@@ -79,8 +79,8 @@ fn random() -> u32 {
     RandomState::new().build_hasher().finish() as u32
 }
 
-/// Where the sockets of this user are. A runtime folder of another user is not used: `sudo -E` keeps
-/// the variable, and a folder of root would lock that user out.
+/// Returns the folder for the sockets of this user. A runtime folder of another user is not used:
+/// `sudo -E` keeps the variable, and root would make a folder that the other user cannot open.
 fn folder(runtime: Option<PathBuf>, user: u32) -> PathBuf {
     let is_own = |folder: &PathBuf| {
         let found = fs::metadata(folder);

@@ -333,7 +333,8 @@ impl<F: Future + 'static, S: Scheduler> Cell<F, S> {
         unsafe { Self::fail(header, payload) };
     }
 
-    /// `Vtable::cancel` of a task that is probed. It counts as a poll: the probe waits for no other.
+    /// `Vtable::cancel` of a task that is probed. The cancellation counts as a poll, since no poll
+    /// follows.
     unsafe fn cancel_probed(header: NonNull<Header>) {
         let poll = ProbedPoll::begin(header.addr().get());
         // SAFETY: the caller's obligations are those of `cancel`.
