@@ -15,7 +15,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::time::Duration;
 
 impl Trace {
-    /// Makes a trace of `team` that covers the time `last` before now. No worker stops for it.
+    /// Makes a trace of `team` for the period of length `last` that ends now. Stops no worker.
     pub(in crate::door) fn of(team: &Team, last: Duration) -> Trace {
         let lanes: Vec<_> = team.workers().map(Lanes::of).collect();
         let outside = team.lane.read();
