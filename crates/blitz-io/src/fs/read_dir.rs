@@ -130,19 +130,19 @@ impl Batch {
 #[derive(Clone, Debug)]
 pub struct DirEntry {
     std: Arc<StdEntry>,
-    /// The type as the directory gives it, which saves a system call.
+    /// The type as it was when the entry was read, so that `file_type` makes no system call.
     kind: Option<FileType>,
 }
 
 impl DirEntry {
-    /// Converts an entry, on a thread that may block: a directory that does not give the type costs
-    /// a system call here.
+    /// Converts an entry. Called on a thread that may block: if the directory does not store the
+    /// type, finding the type takes a system call.
     fn new(entry: StdEntry) -> DirEntry {
         let kind = entry.file_type().ok();
         DirEntry { std: Arc::new(entry), kind }
     }
 
-    /// Returns the directory's path and the name.
+    /// Returns the path of the entry: the path given to [`read_dir`], joined with the name.
     #[must_use]
     pub fn path(&self) -> PathBuf {
         self.std.path()

@@ -2,12 +2,13 @@
 //!
 //! ```text
 //!  a reader finds nothing ─▶ asks the thread, leaves its waker ─▶ the thread blocks in one read
-//!  what was read ─▶ the store, which all readers share ─▶ each waker
+//!  the bytes ─▶ the store, which all readers share ─▶ the thread calls all wakers
 //! ```
 //!
-//! A read from a terminal or a pipe may take for ever, and cannot be cancelled. So a thread of the
-//! process does it, not a thread of a pool: the end of a pool does not wait for it. It reads only
-//! on request, so that a program that has read a line leaves the rest to other processes.
+//! A read from a terminal or a pipe may take for ever, and cannot be cancelled. So one thread does
+//! all reads of the process. It belongs to no pool, and the end of a pool does not wait for it. The
+//! thread reads only on request, so that a program that has read a line leaves the next lines to
+//! other processes.
 
 #![forbid(unsafe_code)]
 
@@ -26,8 +27,8 @@ const PIECE: usize = 8 << 10;
 
 /// Returns a reader of standard input that does not block a worker.
 ///
-/// All readers, also those of other runtimes, share one buffer. A program may end while a read
-/// waits.
+/// All readers, also those of other runtimes, share one buffer. A read that waits does not keep the
+/// program from ending.
 ///
 /// ```no_run
 /// use blitz::io::{AsyncBufReadExt, BufReader};
@@ -63,8 +64,8 @@ static ASKED: Condvar = Condvar::new();
 struct Store {
     bytes: VecDeque<u8>,
     stage: Stage,
-    /// The end of the input or an error, for one reader. The next reader reads again: a terminal
-    /// may go on after an end.
+    /// The end of the input or an error, for one reader. The next reader requests a new read: a
+    /// terminal may deliver more input after an end.
     outcome: Option<io::Result<()>>,
     waiting: Vec<Waker>,
 }
@@ -86,7 +87,7 @@ fn store() -> MutexGuard<'static, Store> {
 }
 
 impl Store {
-    /// Moves the bytes that are there into `buffer`; `None` if there are none.
+    /// Moves stored bytes into `buffer`, or else takes the outcome; `None` if there is neither.
     fn take(&mut self, buffer: &mut ReadBuf<'_>) -> Option<io::Result<()>> {
         if self.bytes.is_empty() {
             return self.outcome.take();
@@ -109,7 +110,7 @@ impl AsyncRead for Stdin {
             return Poll::Ready(Ok(()));
         }
         let unit = ready!(poll_spend(cx));
-        // Cloning a waker runs user code, so not under the lock.
+        // Clone the waker before taking the lock: a clone runs user code.
         let waker = cx.waker().clone();
         let mut store = store();
         if let Some(taken) = store.take(buffer) {

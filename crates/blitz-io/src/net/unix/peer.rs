@@ -5,7 +5,8 @@ use rustix::net::sockopt::socket_peercred;
 use std::io;
 use std::os::fd::AsFd;
 
-/// The process on the other side of a Unix stream, as it was when it connected.
+/// The process on the other side of a Unix stream, as it was when that process called `connect`,
+/// `listen` or `socketpair`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct UCred {
     pid: Option<i32>,
@@ -43,7 +44,7 @@ impl UCred {
     pub(super) fn of(_: &impl AsFd) -> io::Result<UCred> {
         Err(io::Error::new(
             io::ErrorKind::Unsupported,
-            "only Linux tells the credentials of a peer",
+            "the credentials of a peer are available only on Linux and Android",
         ))
     }
 }
