@@ -17,10 +17,10 @@ use std::vec;
 
 /// Calls `f` with each item, in parallel, and returns the results as a stream, in order.
 ///
-/// Items are taken out of `items` and computed window by window, each by a job of the current pool,
-/// or of the global one. While the results of one window are read, only the next window is
-/// computed: with a slow consumer no worker stays busy, and at most two windows are in memory. The
-/// first poll starts the computation.
+/// The stream computes one window of items after the other. A job of the current pool, or else of
+/// the global one, takes a window out of `items` and computes its results. While the results of one
+/// window are read, only the next window is computed: with a slow consumer no worker stays busy,
+/// and at most two windows are in memory. The first poll starts the computation.
 ///
 /// ```
 /// # use futures_core::Stream;
@@ -81,8 +81,7 @@ struct Window<I, R> {
 }
 
 impl<I, F, R> ResultStream<I, F, R> {
-    /// Computes at most `items` items at once, and at least one. The default is 1,024 for each
-    /// worker.
+    /// Sets how many items are in a window; 0 means 1. The default is 1,024 for each worker.
     ///
     /// ```
     /// let _one_by_one = blitz::par::stream(0..10, |n| n + 1).window(1);

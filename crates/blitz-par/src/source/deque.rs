@@ -49,7 +49,7 @@ impl<'a, T: Send> IntoParallelIterator for &'a mut VecDeque<T> {
 }
 
 /// The items of a range of a `VecDeque`, by value: made by
-/// [`VecDeque::par_drain`](ParallelDrainRange). Dropping it removes them.
+/// [`VecDeque::par_drain`](ParallelDrainRange). Dropping the iterator removes the items.
 #[must_use = "parallel iterators are lazy and do nothing unless consumed"]
 #[derive(Debug)]
 pub struct Drain<'a, T: Send> {
