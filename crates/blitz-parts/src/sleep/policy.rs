@@ -11,9 +11,10 @@ pub struct SleepPolicy {
     pub(super) spins: u32,
     /// Round at which the worker announces that it is sleepy; rounds before it yield.
     pub(super) sleepy_at: u32,
-    /// If it is below `sleepy_at`, the policy adapts. A worker that waited in vain yields half as
-    /// often next time, but at least this often. It yields twice as often after a short sleep, and
-    /// the full number of times after it found work while awake.
+    /// Lower bound for a worker's patience, which is the round at which the worker announces. If
+    /// the bound is below `sleepy_at`, the policy adapts the patience: after a long sleep, the
+    /// worker yields half as often next time; after a short sleep, twice as often; after it found
+    /// work while awake, the full number of times.
     pub(super) patience_min: u32,
 }
 
@@ -34,8 +35,8 @@ impl SleepPolicy {
     }
 
     /// As [`SleepPolicy::rayon`], but it spins for a moment first, since a fork may come in less
-    /// time than a yield takes. It also adapts how long it waits: a pool that gets one small job
-    /// now and then goes back to sleep at once. The default.
+    /// time than a yield takes. It also adapts how long a worker waits: if small jobs come one by
+    /// one, with long pauses, the workers soon go back to sleep. The default.
     #[must_use]
     pub fn adaptive() -> SleepPolicy {
         let spins = tuning::ADAPTIVE_SPINS;
@@ -51,8 +52,9 @@ impl SleepPolicy {
         self.patience_min < self.sleepy_at
     }
 
-    /// The patience of a worker that has slept this long. After a short sleep, staying awake would
-    /// have been better; after a long one, sleeping at once.
+    /// Returns the new patience of a worker that has slept for `slept`. The patience grows after a
+    /// short sleep, because staying awake would have been better, and shrinks after a long sleep,
+    /// because sleeping at once would have been better.
     pub(super) fn patience_after(self, patience: u32, slept: Duration) -> u32 {
         let yields = patience.saturating_sub(self.spins);
         if slept < tuning::SLEEP_SHORT {
@@ -63,9 +65,9 @@ impl SleepPolicy {
     }
 }
 
-/// Calls `relax`, which lets others have the core. Returns whether a thread that computes had it
-/// for long. Then the next yield would take as long, and a thread that is woken gets a core sooner
-/// than one that yields.
+/// Calls `relax`, which yields the core. Returns whether another thread kept the core for so long
+/// that it must be computing. The next yield would then take as long, and a thread that blocks and
+/// is woken gets a core sooner than a thread that yields.
 pub fn loses_core(relax: impl FnOnce()) -> bool {
     if MODELLED {
         relax();

@@ -6,14 +6,17 @@ use core::ptr::NonNull;
 /// Reports a panic after its task has ended, when the scheduler may be gone.
 pub type LateReport = Box<dyn FnOnce(Payload) + Send>;
 
-/// The interface between a task and its runtime. It is usually a pointer; every task has a copy.
+/// The interface between a task and its runtime. The implementing type is usually a pointer to the
+/// runtime; every task has a copy of the pointer.
 ///
 /// # Safety
-/// 1. The target of a copy is alive until each of its tasks has ended and the call that ended it
-///    has returned: [`Runnable::run`], the drop of a `Runnable`, or [`Owned::close_and_cancel`]. It
-///    need not outlive wakers, join handles and other references.
-/// 2. The list that [`owned`](Scheduler::owned) returns stays in place as long, and is the same for
-///    the same place; so is the one that [`settle`](Scheduler::settle) returns with the place.
+/// 1. The target of the pointer is alive until every task that has a copy has ended, and until the
+///    call that ended the task has returned: [`Runnable::run`], the drop of a `Runnable`, or
+///    [`Owned::close_and_cancel`]. The target need not outlive wakers, join handles and other
+///    references.
+/// 2. The list that [`owned`](Scheduler::owned) returns is not moved or freed during that time.
+///    Each call with the same [`Place`] returns the same list, and [`settle`](Scheduler::settle)
+///    returns that list together with the `Place`.
 /// 3. No method unwinds.
 ///
 /// # Examples
@@ -51,17 +54,16 @@ pub unsafe trait Scheduler: Copy + Send + Sync + 'static {
     /// a waker calls it. The default promises nothing.
     const ONLY_QUEUES: bool = false;
 
-    /// Puts a task that a waker or an abort made runnable where it will be run. Called on any
-    /// thread.
+    /// Enqueues a task that a waker or an abort has made runnable. Called on any thread.
     ///
-    /// When the call begins the task has not ended. As soon as `task` is handed on it may end on
-    /// another thread, and the runtime may go with its last task. An implementation that touches
-    /// more than the queue after that has to keep the rest alive itself.
+    /// The task has not ended when the call begins. Once `task` is in a queue, it may end on
+    /// another thread, and the end of the last task may free the runtime. An implementation that
+    /// touches more than the queue after that has to keep the rest alive itself.
     fn schedule(&self, task: Runnable);
 
-    /// Whether the poll that has just left its task waiting has asked for another poll. That works
-    /// like a wake, without an exchange. Called on the thread that polled. By default it returns
-    /// false.
+    /// Returns whether the poll that has just returned pending asked for another poll. Such a
+    /// request works like a wake, but needs no atomic exchange. Called on the thread that polled.
+    /// The default is false.
     fn has_yielded(&self) -> bool {
         false
     }
@@ -74,14 +76,14 @@ pub unsafe trait Scheduler: Copy + Send + Sync + 'static {
         (place, self.owned(place))
     }
 
-    /// Takes back the `place` of a task that was just [settled](Scheduler::settle): it was
+    /// Takes back the `place` of a task that was just [settled](Scheduler::settle): the task was
     /// cancelled meanwhile, and ends. Called on the same thread.
     fn unsettle(&self, _place: Place) {}
 
     /// The list of those tasks that are kept in `place`.
     fn owned(&self, place: Place) -> &Owned;
 
-    /// Reports a panic of user code that no handle waits for.
+    /// Reports a panic of user code. No join handle returns this panic.
     fn report_panic(&self, payload: Payload);
 
     /// Returns how to report a task's panic if its join handle is dropped without taking the
