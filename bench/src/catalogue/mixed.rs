@@ -51,7 +51,7 @@ fn beside(name: &str, talk: Talk, job: JobKind, in_flight: usize) -> Case {
         _ => Some(0.4),
     };
     let others = rivals(job, in_flight).into_iter().filter(|rival| *rival != main);
-    // Rivals with a goal first, then all others.
+    // The main rival first, then the others, of which at most `TokioSlice` has a goal.
     let against_all = |goal: Option<f64>, slice: Option<f64>| -> Vec<(RivalKind, Option<f64>)> {
         let other = |rival| (rival, slice.filter(|_| rival == TokioSlice));
         [(main, goal)].into_iter().chain(others.clone().map(other)).collect()
@@ -84,7 +84,7 @@ fn beside(name: &str, talk: Talk, job: JobKind, in_flight: usize) -> Case {
     }
 }
 
-/// Shown beside Blitz with default settings, without goals of their own.
+/// Other variants of Blitz, shown beside Blitz with default settings. They have no goals.
 const ALSO_OURS: [RivalKind; 2] = [SpawnCpu, Signal];
 
 /// The contestants beside Blitz.
@@ -157,14 +157,14 @@ fn hogs(workers: usize) -> Case {
     let plural = if workers == 1 { "" } else { "s" };
     case(
         &format!("hogs/{workers}-worker{plural}"),
-        "1,000 timers of 20 ms beside tasks whose channels are always ready: how late they are.",
+        "Lateness of 1,000 timers of 20 ms beside tasks whose channels are always ready.",
         Workload::Mixed(MixedWorkload::Hogs { timers: 1_000 }),
         workers,
         &[(LATE_P99, &[(Tokio, Some(1.0)), (Smol, None)])],
     )
 }
 
-/// Compared with an evenly shared wait.
+/// The goal is relative to the wait of a task if the workers share a round's jobs evenly.
 fn waits() -> Case {
     let goals: Goals<'_> = &[(Limit, Some(2.0)), (TokioRayon, None), (TokioBlocking, None)];
     let rivals = goals.iter().map(|(rival, _)| *rival);
@@ -191,9 +191,7 @@ fn stalled(stall: Stall) -> Case {
     let (time, tasks) = (Duration::from_millis(200), 4);
     case(
         &format!("stalled-{name}"),
-        &format!(
-            "Sleeps of 5 ms while tasks {what} for 200 ms on all of four workers: how late they are."
-        ),
+        &format!("Lateness of sleeps of 5 ms while tasks {what} for 200 ms on all four workers."),
         Workload::Io(IoWorkload::Stalled { stall, time, tasks }),
         tasks,
         &[(LATE_P99, &[(Limit, Some(1.0)), (Tokio, None), (Smol, None)])],
@@ -206,7 +204,7 @@ fn sleeps(count: usize) -> Case {
     let cheap = (count > 100).then_some(1.0);
     case(
         &format!("sleeps-{count}"),
-        &format!("{count} tasks that sleep at once, for 1 to 100 ms: lateness and CPU per sleep."),
+        &format!("{count} tasks sleep at the same time, for 1 to 100 ms: lateness, CPU per sleep."),
         Workload::Io(IoWorkload::Sleeps { count }),
         WORKERS,
         &[
