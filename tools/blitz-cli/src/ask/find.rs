@@ -11,8 +11,8 @@ use super::Peer;
 use crate::{Failure, units::plain};
 
 /// Advice for when no process can be asked.
-const ADVICE: &str = "it needs the feature `inspect`, and `Builder::inspect` or BLITZ_INSPECT; \
-                      `blitz demo` is a program to try this with";
+const ADVICE: &str = "the process needs the feature `inspect`, and `Builder::inspect` or \
+                      BLITZ_INSPECT; `blitz demo` is a program to try this with";
 
 /// Finds the process that `target` means.
 pub fn find(target: Option<&str>) -> Result<Peer, Failure> {
@@ -37,8 +37,8 @@ fn named(target: &str, folder: Option<&Path>) -> Result<Peer, Failure> {
         return Ok(Peer::Tool(path));
     }
     page(target).ok_or_else(|| {
-        let why = "give the number of a process, or an address such as http://127.0.0.1:6680/";
-        Failure::new(format!("{target:?} is neither"), why)
+        let why = "the address of a page looks like http://127.0.0.1:6680/";
+        Failure::new(format!("{target:?} is neither a process number nor an address"), why)
     })
 }
 
@@ -63,8 +63,8 @@ struct Process {
     about: Value,
 }
 
-/// The processes that answer in this folder. A process that does not answer has ended and left its
-/// socket.
+/// The processes that answer on the sockets in `folder`. A socket without an answer is skipped: a
+/// process that has ended may have left it behind.
 fn processes(folder: &Path) -> Vec<Process> {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     let mut paths: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();
