@@ -10,7 +10,7 @@ const END: &str = "<!-- tour: end -->";
 /// The most lines that a newcomer can read in an hour.
 const LINES_MAX: usize = 1_500;
 
-/// Marks a row of the table in which only the module's documentation counts.
+/// Marks a table row whose file counts only with the lines of its module documentation.
 const DOC_ONLY: &str = "documentation only";
 
 pub fn check(tree: &Tree, report: &mut Report) {

@@ -1,4 +1,5 @@
-//! Checks the words and the width of comments, and that no comment names a document by its number.
+//! Checks the words and the width of comments. Also checks that no comment and no page names a
+//! document by its number.
 
 use super::Report;
 use crate::tree::Tree;
