@@ -40,7 +40,7 @@ fn push_against_pop(close: bool) {
         taken.extend(tasks.take_all(queue.close()));
     }
     for &number in &taken {
-        assert_eq!(written[number].load(Relaxed), 1, "what was written before the push");
+        assert_eq!(written[number].load(Relaxed), 1, "a taker sees writes from before the push");
     }
     let mut found_empty = 0;
     for pusher in [one, two] {
@@ -52,7 +52,7 @@ fn push_against_pop(close: bool) {
     if close {
         assert!(queue.is_empty(), "a closed queue stays empty");
     } else {
-        assert!(found_empty >= 1, "the first push finds it empty");
+        assert!(found_empty >= 1, "the first push finds the queue empty");
         assert_eq!(queue.len(), TASKS - taken.len());
         taken.extend(tasks.take_all(queue.pop_batch(TASKS)));
     }
@@ -74,7 +74,7 @@ fn queue_1_every_task_leaves_once() {
 }
 
 #[test]
-fn queue_4_the_length_is_right_after_every_race() {
+fn queue_4_the_length_is_correct_after_every_race() {
     check(400, None, open);
 }
 
@@ -89,7 +89,7 @@ fn queue_3_nothing_enters_a_closed_queue() {
 }
 
 #[test]
-fn canary_the_length_is_written_after_the_lock() {
+fn canary_the_length_is_written_after_the_unlock() {
     canary(&[Step::QueueCountLocked], None, open);
 }
 

@@ -28,8 +28,9 @@ pub struct Bed {
     serves: atomic::AtomicBool,
     /// Rounds until sleepy. The [`BedOwner`] uses it; it is atomic because the bed is shared.
     patience: AtomicU32,
-    /// Whether the worker's last sleep in the driver ended by an event there, not by another worker
-    /// that had work for it. The [`BedOwner`] uses it.
+    /// Whether an event in the driver ended the worker's last sleep there, and not a notice from
+    /// another thread. Also set when the idle worker polls the driver and finds an event. The
+    /// [`BedOwner`] uses it.
     driver_pays: atomic::AtomicBool,
     stats: SleepStats,
 }
@@ -59,7 +60,7 @@ pub struct SleepStats {
     pub parked_ns: Counter,
     /// Notices received while SLEEPY or SLEEPING.
     pub wakes_received: Counter,
-    /// Times work was found in the yield phase.
+    /// Times the worker found work after an idle round, without sleeping in between.
     pub found_awake: Counter,
     /// When another thread last made this worker's thread runnable, in ticks. Written by the waker.
     pub woken_at: Counter,
@@ -91,8 +92,8 @@ impl Bed {
     /// The worker's end.
     ///
     /// # Safety
-    /// 1. At any time at most one thread uses `BedOwner`s of this bed, and a change of that thread
-    ///    is ordered by some other synchronisation.
+    /// 1. At any time at most one thread uses `BedOwner`s of this bed. If another thread takes
+    ///    over, some other synchronisation orders its uses after those of the thread before it.
     #[inline(always)]
     pub unsafe fn owner(&self) -> BedOwner<'_> {
         BedOwner { bed: self, stays_here: PhantomData }

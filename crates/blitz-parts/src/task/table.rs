@@ -7,12 +7,12 @@ use core::ptr;
 /// The table of a task's functions: the ordinary one, or its twin while the task is probed.
 ///
 /// Both tables are statics, and a run may use either of them at any time. But only a run with the
-/// twin is of use to a probe. A worker loads the table when it takes the task from its queue. That
-/// queue passes the task from the thread that made it SCHEDULED to the worker. So the worker sees
-/// the twin if the probe's own wake made the task SCHEDULED. If another waker did, the worker may
-/// have loaded the ordinary table before the probe replaced it. Then the probe does not begin. The
-/// runs that follow see the twin, too, since the word of the task orders each run with the wake
-/// after it.
+/// twin is of use to a probe. A worker loads the table after it has taken the task from a queue.
+/// That queue passes the task from the thread that made it SCHEDULED to the worker. So the worker
+/// sees the twin if the probe's own wake made the task SCHEDULED. If another wake did, the worker
+/// may have loaded the ordinary table before the probe replaced it; in that case the probe does not
+/// begin. Once a probe has begun, later runs see the twin, too, because the exchanges on the task's
+/// word order each run before the next one.
 pub(super) struct Table(AtomicPtr<Vtable>);
 
 impl Table {
