@@ -5,7 +5,7 @@ use super::{Runtime, any_settings, canary, check, post_in, spawn, spawn_job, spa
 use crate::{block_on, join};
 use blitz_parts::prim::{Step, any_below, thread};
 
-/// The thread works in several operations and drops the pool between them.
+/// The adopted thread runs several operations of the pool, then drops the pool outside of them.
 fn drops_its_pool() {
     let runtime = Runtime::of(any_settings(1 + any_below(2)).use_current_thread());
     let handle = runtime.pool.handle();
@@ -26,7 +26,8 @@ fn an_adopted_thread_runs_the_remaining_jobs_when_it_drops_the_pool() {
     check(2_000, drops_its_pool);
 }
 
-/// Another thread drops the pool while the adopted one is in its operations, or between them.
+/// Another thread drops the pool while the adopted thread is in one of the pool's operations, or
+/// between two.
 fn dropped_elsewhere() {
     let runtime = Runtime::of(any_settings(1 + any_below(2)).use_current_thread());
     let (team, handle) = (runtime.team.clone(), runtime.pool.handle());
@@ -34,7 +35,7 @@ fn dropped_elsewhere() {
     drop(runtime.spawn(yield_now()));
     let dropper = thread::spawn(move || drop(runtime.pool));
     for _ in 0..2 {
-        // The current pool may be this one, or none once it has ended.
+        // Spawn by the handle: once this pool has ended, this thread has no current pool.
         let task = spawn_on(&handle, async {
             let child = spawn(yield_now());
             yield_now().await;
@@ -71,16 +72,16 @@ fn mail_at_the_end() {
 }
 
 #[test]
-fn mail_for_an_adopted_thread_is_opened_by_whichever_answers_for_it() {
+fn mail_for_an_adopted_thread_is_opened_by_the_responsible_thread() {
     check(3_000, mail_at_the_end);
 }
 
 #[test]
-fn canary_an_adopted_thread_stands_up_without_a_look() {
+fn canary_an_adopted_thread_looks_before_the_lock() {
     canary(Step::AdoptionLooksLocked, mail_at_the_end);
 }
 
-/// The adopted thread leaves. The other worker polls its tasks.
+/// The adopted thread leaves an operation and its queued tasks. The other worker polls these tasks.
 fn leaves_its_tasks() {
     let runtime = Runtime::of(any_settings(2).use_current_thread());
     let (gate, done) = (Gate::new(), Gate::new());
@@ -144,7 +145,8 @@ fn canary_a_lent_thread_makes_no_room() {
     canary(Step::AdoptionMakesRoom, lent);
 }
 
-/// The thread drops the handle inside an operation, and hands its worker over at the end.
+/// The adopted thread drops the pool inside an operation. At the end of the operation it hands the
+/// worker over to another thread, or retires it.
 fn drops_inside() {
     let runtime = Runtime::of(any_settings(1 + any_below(2)).use_current_thread());
     let (handle, pool) = (runtime.pool.handle(), runtime.pool);

@@ -1,4 +1,4 @@
-//! The interface between a handle and its job or task.
+//! The interface between a handle and its job.
 
 #![forbid(unsafe_code)]
 
@@ -15,16 +15,16 @@ pub(crate) trait Joinable: Send + Sync {
 
 /// Methods that do not depend on the type of the closure.
 pub(crate) trait JobHandle<T>: Joinable {
-    /// Ready when it has ended.
+    /// Ready when the job has ended.
     fn poll_finished(&self, cx: &mut Context<'_>) -> Poll<()>;
-    /// Ready once, with the result.
+    /// Ready with the result when the job has ended. Panics if the result was taken already.
     fn poll(&self, cx: &mut Context<'_>) -> Poll<Result<T, JoinError>>;
     /// Waits, and helps with the pool's work if the thread can.
     fn join(&self) -> Result<T, JoinError>;
     fn detach(&self);
-    /// Whether it should be listed among the jobs that tasks await, and is not.
+    /// Whether the job should be listed among those that tasks await, but is not listed yet.
     fn is_to_be_listed(&self) -> bool;
-    /// Lists it there until it has ended.
+    /// Lists the job among those that tasks await, until the job has ended.
     fn list(self: Arc<Self>);
     fn to_joinable(self: Arc<Self>) -> Arc<dyn Joinable>;
 }

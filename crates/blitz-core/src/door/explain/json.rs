@@ -9,18 +9,19 @@ use crate::door::dump::json::{inner, list, object, string};
 
 /// How many of the longest waits are written.
 const OLDEST: usize = 100;
-/// How many edges are written.
+/// How many edges are written, and how many entries of `tasks`.
 const EDGES: usize = 1_000;
 
 impl Explanation {
     /// As one line of JSON: `verdict`, `cycles`, `possible`, `never`, `behind`, `oldest`, `tasks`,
     /// `edges`.
     ///
-    /// `cycles`, `possible`, `never` and `behind` have ids, and `tasks` has the tasks of these ids.
-    /// `oldest` has the tasks that have waited longest, each with its `waits`. `edges` has up to
-    /// 1,000 waits of tasks and workers: `from`, `kind`, `target` if it is a task or a worker, and
-    /// `detail`. After a [`probe`](crate::probe()), `probed` says how many tasks were `woken` and
-    /// `polled`, and `stacks` has the `id` and the `stacks` of each task that showed a stack.
+    /// `cycles`, `possible`, `never` and `behind` have ids, and `tasks` has the tasks of the first
+    /// 1,000 of these ids. `oldest` has the tasks that have waited longest, each with its `waits`.
+    /// `edges` has up to 1,000 waits of tasks and workers: `from`, `kind`, `target` if the wait is
+    /// for a task, a closure, a job or a worker, and `detail`. After a [`probe`](crate::probe()),
+    /// `probed` says how many tasks were `woken` and `polled`, and `stacks` has the `id` and the
+    /// `stacks` of each task that showed a stack.
     #[must_use]
     pub fn to_json(&self) -> String {
         format!("{{{}}}", self.json_fields())
@@ -92,7 +93,7 @@ impl WaitingTask {
     /// As one line of JSON: the fields of [`TaskInfo::to_json`](crate::TaskInfo::to_json), and
     /// `waits`.
     ///
-    /// A wait has `kind`, `target` if it is a task or a closure, and `detail`.
+    /// A wait has `kind`, `target` if it is for a task, a closure or a job, and `detail`.
     #[must_use]
     pub fn to_json(&self) -> String {
         self.info().json_with(list(self.waits().iter().map(|wait| edge(None, wait))))
