@@ -33,7 +33,7 @@ fn step<T: Try>(f: impl Fn(T::Output, T::Output) -> T, acc: T::Output, item: T) 
     }
 }
 
-/// Merges two parts; the first that is over wins.
+/// Merges two parts. If one of them has ended the loop, it wins; if both have, the left one wins.
 fn both<T: Try>(f: impl Fn(T::Output, T::Output) -> T, left: T, right: T) -> T {
     match (left.branch(), right.branch()) {
         (Continue(left), Continue(right)) => f(left, right),
