@@ -12,7 +12,7 @@ use std::ffi::{c_int, c_long, c_ulong};
 use std::process::{Command, Stdio};
 use std::sync::mpsc;
 
-/// The variable for a child process: the error that its filter returns for the system call.
+/// The environment variable that tells a child process which error its filter returns.
 const ROLE: &str = "BLITZ_SECCOMP_ERROR";
 
 const EPERM: u32 = 1;
@@ -109,8 +109,8 @@ fn in_child(name: &str, error: u32) {
 }
 
 #[test]
-fn barrier_4_pools_work_on_when_it_is_forbidden() {
-    in_children("barrier_4_pools_work_on_when_it_is_forbidden", |watch, error| {
+fn barrier_4_pools_keep_working_when_membarrier_is_forbidden() {
+    in_children("barrier_4_pools_keep_working_when_membarrier_is_forbidden", |watch, error| {
         let schedulers = [blitz::Scheduler::Stealing, blitz::Scheduler::Signal];
         let runtimes: Vec<_> = [2, 3, 8]
             .into_iter()
@@ -175,7 +175,7 @@ fn has_system_timer(runtime: &blitz::Runtime) -> bool {
     io_metrics(&runtime.handle()).system_timer
 }
 
-/// Sleeps, timeouts and ticks come, and none is early.
+/// Asserts that sleeps, timeouts and ticks end, and that none is early.
 fn time_passes(runtime: &blitz::Runtime) {
     runtime.block_on(async {
         let nap = |micros| {
@@ -236,7 +236,8 @@ fn timers_go_on_when_the_system_takes_its_timer_back() {
         }
         set.join().unwrap();
         for runtime in &runtimes {
-            // The pool gives its timer up once a worker that blocks has been refused.
+            // The pool gives the system's timer up when a worker that is about to block cannot set
+            // it.
             while has_system_timer(runtime) {
                 time_passes(runtime);
             }

@@ -1,4 +1,5 @@
-//! Files that the system reads and writes by itself: each byte once, whatever ends meanwhile.
+//! Files with io_uring: each byte is read or written once, even if a thread or a runtime ends
+//! meanwhile.
 #![cfg(target_os = "linux")]
 
 mod common;
@@ -19,7 +20,7 @@ fn runtime(workers: usize, backend: Backend) -> Option<Runtime> {
     built.inspect_err(|error| println!("no io_uring here: {error}")).ok()
 }
 
-/// Eight bytes for each number below `count`, on the disk.
+/// Writes each number below `count` as eight bytes to the file, syncs it, and returns the bytes.
 fn numbers(path: &Path, count: u64) -> Vec<u8> {
     let bytes: Vec<u8> = (0..count).flat_map(u64::to_le_bytes).collect();
     std::fs::write(path, &bytes).unwrap();
@@ -36,7 +37,7 @@ fn open_cold(path: &Path, warm: usize) -> std::fs::File {
     file
 }
 
-/// Begins a read of `file` on a thread that then ends. Returns `None` if the disk was faster.
+/// Begins a read of `file` on a thread that then ends. Returns `None` if the read is ready at once.
 fn begin_elsewhere(runtime: &Runtime, file: std::fs::File) -> Option<File> {
     let handle = runtime.handle();
     let begin = move || {
@@ -146,7 +147,7 @@ fn a_file_goes_on_where_reads_and_writes_have_left_it() {
             let mut text = String::new();
             file.read_to_string(&mut text).unwrap();
             assert_eq!(text, "one two-THRee four five");
-            // A write that fails moves nothing.
+            // A write that fails does not move the position.
             let mut only_read = File::open(&path).await.unwrap();
             only_read.read_exact(&mut word).await.unwrap();
             only_read.write_all(b"never").await.unwrap();
@@ -287,7 +288,7 @@ fn clones_that_share_a_position_read_each_byte_once() {
         let blocks = seen.len();
         seen.sort_unstable();
         seen.dedup();
-        assert_eq!((blocks, seen.len() as u64), (BLOCKS as usize, BLOCKS), "read, and different");
+        assert_eq!((blocks, seen.len() as u64), (BLOCKS as usize, BLOCKS), "each block once");
     });
 }
 
@@ -326,7 +327,7 @@ fn clones_that_share_a_position_write_each_byte_once() {
     });
 }
 
-/// A read of a FIFO on a thread would keep its runtime from ending.
+/// A blocking thread that reads an empty FIFO would keep the runtime from ending.
 #[test]
 fn clones_without_a_position_stay_with_io_uring() {
     let dir = Dir::new();
