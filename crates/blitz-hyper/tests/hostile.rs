@@ -34,7 +34,7 @@ fn a_waker_may_call_back_when_it_is_cloned_woken_or_dropped() {
         let mut running = shutdown.track("a request");
         assert!(!poll(&mut running, &waker));
         assert!(first.clones.load(SeqCst) > 0);
-        // Another waker takes its place: the first one is dropped.
+        // Another waker replaces the first one, which is dropped.
         assert!(!poll(&mut running, &other));
         assert!(first.drops.load(SeqCst) > 0);
         shutdown.start();
@@ -46,16 +46,16 @@ fn a_waker_may_call_back_when_it_is_cloned_woken_or_dropped() {
 }
 
 #[test]
-fn a_waker_that_starts_the_end_is_not_forgotten() {
-    watched("a_waker_that_starts_the_end_is_not_forgotten", |_| {
+fn a_waker_that_starts_the_shutdown_is_not_forgotten() {
+    watched("a_waker_that_starts_the_shutdown_is_not_forgotten", |_| {
         let shutdown = Shutdown::new();
-        // The waker is cloned when it is registered; the clone starts the shutdown at that moment.
+        // Registering a waker clones it, and cloning this one starts the shutdown.
         let (_, waker) = Hostile::new({
             let shutdown = shutdown.clone();
             move || shutdown.start()
         });
         let mut running = shutdown.track("a request");
-        assert!(poll(&mut running, &waker), "a task that registers sees the shutdown, or is woken");
+        assert!(poll(&mut running, &waker), "the poll that registers the waker sees the shutdown");
     });
 }
 
