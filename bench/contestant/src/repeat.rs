@@ -1,4 +1,4 @@
-//! Repeats something for the length of a turn: wall time and CPU time per operation.
+//! Repeats a job for the length of a turn, and measures wall time and CPU time per operation.
 
 use std::{
     ops::AddAssign,
@@ -9,7 +9,7 @@ use crate::{Contest, Metric, Pace, Sample, nanoseconds, os};
 
 /// Work that can be repeated, and whose result is checked every time.
 pub trait Repeat {
-    /// Does it `repetitions` times and returns the time that took.
+    /// Does the work `repetitions` times and returns the time that this took.
     ///
     /// # Errors
     ///
@@ -77,12 +77,12 @@ impl Clock {
     }
 }
 
-/// A contest whose turns repeat a job as often as fits.
+/// A contest that repeats a job in each turn, as often as the turn's time allows.
 #[derive(Debug)]
 pub struct Repeated<J> {
     job: J,
     turn_time: Duration,
-    /// How often a turn repeats the job; unknown before the first turn, since contestants are
+    /// How often a turn repeats the job. The first turn finds this number, because contestants are
     /// opened side by side and only a turn has the machine to itself.
     repetitions: Option<usize>,
 }
@@ -109,8 +109,8 @@ impl<J: Repeat> Repeated<J> {
         Self { job, turn_time: pace.turn_time(), repetitions: None }
     }
 
-    /// Makes turns `times` as long. It is for more threads than processors, which the system's
-    /// scheduler also runs in turns.
+    /// Makes turns `times` as long. This is for workloads with more threads than processors: the
+    /// system's scheduler then alternates between the threads.
     #[must_use]
     pub fn longer(self, times: u32) -> Self {
         Self { turn_time: self.turn_time * times, ..self }

@@ -1,4 +1,4 @@
-//! Tasks that live as long as their runtime: they wait, and each poll does the same.
+//! Tasks that live as long as their runtime. They wait, and every poll does the same work.
 
 use std::{
     future::Future,
@@ -16,8 +16,8 @@ use blitz_contestant::Clock;
 use super::arrivals::Arrivals;
 use crate::runtime::{Runtime, Tasks};
 
-/// Calls `wake` on `threads` foreign threads, with the number of each, and returns when all are
-/// done. Returns a clock that was started when they began together.
+/// Calls `wake` on each of `threads` foreign threads, with the thread's number. All calls begin
+/// together. When all have returned, returns a clock that was started as they began.
 pub(super) fn from_threads(threads: usize, wake: impl Fn(usize) + Sync) -> Clock {
     let (ready, start) = (Barrier::new(threads + 1), Barrier::new(threads + 1));
     thread::scope(|scope| {
@@ -41,7 +41,7 @@ pub(super) trait Member: Default + Send + Sync + 'static {
     /// What all members share.
     type Common: Send + Sync + 'static;
 
-    /// The member at `index` is polled.
+    /// Called in every poll of the member at `index` except the first, which stores the waker.
     fn polled(crowd: &'static Crowd<Self>, index: usize);
 }
 
@@ -69,7 +69,7 @@ impl<M: Member> Crowd<M> {
         Box::leak(Box::new(Self { seats, common }))
     }
 
-    /// Starts the tasks, from inside, and returns when all of them wait.
+    /// Starts the tasks from a task of the runtime, and returns when all of them wait.
     pub(super) fn gather<R: Runtime>(&'static self, runtime: &R) {
         let tasks = runtime.tasks();
         runtime.block_on(async move { tasks.spawn(self.gather_with(tasks)).await });
@@ -81,7 +81,7 @@ impl<M: Member> Crowd<M> {
         for index in 0..self.seats.len() {
             tasks.detach(Attending { crowd: self, index, seated });
         }
-        // The counter is never dropped.
+        // This cannot fail: `seated` is leaked, so its sender is not dropped before it sends.
         let _ = complete.await;
     }
 
@@ -97,14 +97,13 @@ impl<M: Member> Crowd<M> {
         self.seats.iter().map(|seat| &seat.member)
     }
 
-    /// How often members were polled since they had come, all together; it wraps around.
+    /// How often all members together were polled after they had come. The count wraps around.
     pub(super) fn polls(&self) -> u32 {
         let polls = self.seats.iter().map(|seat| seat.polls.load(Ordering::Relaxed));
         polls.fold(0, u32::wrapping_add)
     }
 
-    /// Returns clones of all wakers, so that a thread with its own clones shares only the tasks
-    /// with the polls.
+    /// Returns clones of all wakers. A wake through such a clone touches the task, but no seat.
     pub(super) fn wakers(&self) -> Vec<Waker> {
         let waker = |seat: &Seat<M>| seat.waker.get().expect("a crowd is gathered first").clone();
         self.seats.iter().map(waker).collect()
