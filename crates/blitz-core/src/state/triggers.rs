@@ -1,8 +1,8 @@
 //! Triggers, which make a pool write its timeline to a file.
 //!
-//! Any thread may fire a trigger. The writing thread takes the fired triggers. A trigger stays
-//! fired until the writing thread resets it, so threads that fire it again meanwhile do not wake
-//! that thread.
+//! Any thread may fire a trigger. The writing thread looks up which triggers are fired. A trigger
+//! stays fired until the writing thread resets it, so threads that fire it again meanwhile do not
+//! wake that thread.
 
 #![forbid(unsafe_code)]
 
@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn a_trigger_that_was_asked_for_before_its_thread_is_known_wakes_it() {
+    fn a_thread_that_is_set_after_a_trigger_fired_is_woken() {
         let mut triggers = Triggers::default();
         let trigger = TraceTrigger::Stall;
         triggers.add(TraceOn { trigger, dir: "unused".into(), keep: 1 });

@@ -47,7 +47,7 @@ impl Owner<'_> {
             // Other workers may need the memory now.
             self.jobs().give_memory_back();
             drop(stock);
-            // The watch may have considered this spare blocked while it left.
+            // While this spare left service, the watch may have noted that the spare was blocked.
             self.tasks().attend(None);
             // Set a slice so that this spare preempts computing workers when it is called for
             // relief.
@@ -79,7 +79,7 @@ impl Owner<'_> {
         self.note_spare_end();
     }
 
-    /// Hands the jobs of this spare to others, because it rests.
+    /// Moves this spare's jobs to the injector, so that other workers run them.
     pub(super) fn hand_jobs_on(self) {
         // A thief may take one of them first.
         while !self.deque.is_empty() {
@@ -89,7 +89,8 @@ impl Owner<'_> {
         }
     }
 
-    /// Whether this worker is a spare that is no longer needed and should leave.
+    /// Returns true if this worker is a spare that is no longer needed. Then the seats already
+    /// count the spare as gone, so the spare has to leave.
     #[inline]
     pub(super) fn is_too_many(self) -> bool {
         let team = self.team();
@@ -102,8 +103,8 @@ impl Owner<'_> {
             if self.seat.lose(&self.team().seats) {
                 self.team().fill_seat();
             }
-            // If no seat is free because another blocked worker still has its seat, the watch finds
-            // that worker.
+            // If too many threads ran before, no seat has become free. If another blocked worker
+            // still has its seat, the watch gives that seat to a spare.
             self.team().watch_left();
         }
         let depth = &self.own().without_seat;
@@ -121,7 +122,7 @@ impl Owner<'_> {
 struct Back<'a> {
     owner: Owner<'a>,
     gave: bool,
-    /// What was shown to other threads before.
+    /// The value of `in_place` before the call. Other threads read `in_place`.
     before: u64,
 }
 
