@@ -106,7 +106,7 @@ impl Leaf {
 }
 
 impl Word {
-    /// A slot that has been reserved once.
+    /// Returns slot `bit`, which must have been reserved before.
     #[inline]
     pub(super) fn slot(&self, bit: usize) -> &Slot {
         match self.slots.get() {
@@ -249,7 +249,7 @@ impl SlotCache {
             }
             self.next = (at + 1) % words;
             while bits != 0 {
-                // Highest first, so that the lowest is taken first.
+                // Push the highest bit first, so that `take` pops the lowest one first.
                 let bit = bits.ilog2() as usize;
                 bits &= !(1 << bit);
                 self.free.push(Position { leaf, word, bit }.place());

@@ -8,9 +8,9 @@ use core::ptr::null_mut;
 /// A ring of slots, together with the smaller rings it replaced.
 pub(super) struct Buffer<T> {
     slots: Box<[AtomicPtr<T>]>,
-    /// The ring that this one replaced: a thief may have read its address just before (DEQUE-5).
-    /// Used by the thread that may change the deque's buffer. A raw pointer, because a `Box` would
-    /// claim that no other thread reads it.
+    /// The ring that this one replaced. It is not freed at once, because a thief may have read its
+    /// address just before (DEQUE-5). Only the thread that may change the deque's buffer uses this
+    /// field. A raw pointer, because a `Box` would claim that no other thread reads the ring.
     retired: Cell<*mut Buffer<T>>,
     /// Witness of the box `slots`: one thread makes and frees it, others read it.
     uses: Witness,
@@ -65,7 +65,8 @@ impl<T> Buffer<T> {
         &self.slots[index as usize & (self.len() - 1)]
     }
 
-    /// A buffer with room for `needed` items, with the same items at the same indices.
+    /// Creates a buffer with room for `needed` items, and copies the items of `old` from `top` to
+    /// `end` to the same indices.
     ///
     /// # Safety
     /// 1. `old` came from `Box::into_raw` and is alive. The new buffer takes it over and frees it.
@@ -85,9 +86,9 @@ impl<T> Buffer<T> {
         grown
     }
 
-    /// Splits a row of buffers, in which each links to the one that it replaced. The large ones
-    /// come first. Returns the first large one and the first of the others. Appends `waiting`,
-    /// another row, to the large ones.
+    /// Splits a row of buffers. Each buffer links to the one that it replaced, so the large buffers
+    /// come first. Puts the large buffers in front of `waiting`, another row. Returns the first
+    /// buffer of that row, which may be null, and the first buffer that is not large.
     ///
     /// # Safety
     /// 1. The buffers of both rows are alive, and no other thread uses their links.
@@ -119,8 +120,8 @@ impl<T> Buffer<T> {
             return;
         }
         if MODELLED {
-            // Under the model checker the memory stays, so that it sees a thread that reads too
-            // late.
+            // Under the model checker the memory stays, so that the checker sees a thread that
+            // reads too late.
             let mut at = first;
             // SAFETY: obligation 1.
             while let Some(buffer) = unsafe { at.as_ref() } {

@@ -13,11 +13,11 @@ const BLOCK: u64 = 256;
 /// Bits of a number: a million tasks per second use them up in nine years.
 const MASK: u64 = (1 << 48) - 1;
 
-/// The first number that no thread has taken.
+/// The first number of the block that was taken last; zero if no block was taken.
 static TAKEN: Counter = Counter::new();
 
 thread_local! {
-    /// This thread's next number; a multiple of [`BLOCK`] if it has none.
+    /// This thread's next number. A multiple of [`BLOCK`] if the thread has to take a new block.
     static NEXT: Cell<u64> = const { Cell::new(0) };
 }
 

@@ -7,7 +7,8 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::task::{Wake, Waker};
 
-/// Counts its calls. Writes before a call are visible after it.
+/// Counts its calls. Each model reads the count after it has joined the driver's thread, so the
+/// count needs no ordering.
 struct Count(AtomicUsize);
 
 impl Wake for Count {
@@ -22,7 +23,7 @@ impl OnEarlier for Nobody {
     fn is_earlier(&self, _: u64) {}
 }
 
-/// An open wheel that the model keeps: a reused one would belong to another execution.
+/// Opens a new wheel and leaks it. `Wheel::open` could reuse a wheel of another execution.
 fn wheel() -> &'static Wheel {
     let wheel: &'static Wheel = Box::leak(Box::new(Wheel::new()));
     wheel.begin(0, Arc::new(Nobody));
@@ -48,7 +49,8 @@ fn drive(wheel: &'static Wheel, now: u64, close: bool) {
 /// An action of a timer's owner while the driver works.
 type Act = fn(Pin<&mut Entry>, &Waker);
 
-/// Two timers in one slot, and their owner acts on both while the driver fires them.
+/// Two timers are in one slot. Their owner acts on one of them and drops both, while the driver
+/// fires them or closes the wheel.
 fn owner_against_driver(act: Act, close: bool) {
     let wheel = wheel();
     let (count, waker) = counter();
@@ -61,14 +63,14 @@ fn owner_against_driver(act: Act, close: bool) {
     drop(near);
     drop(far);
     driver.join().unwrap();
-    assert!(count.0.load(Relaxed) <= 2, "a waker is called once");
+    assert!(count.0.load(Relaxed) <= 2, "each timer wakes at most once");
 }
 
 fn drops(entry: Pin<&mut Entry>, _: &Waker) {
     entry.cancel();
 }
 
-/// Polls with another waker. Unless the timer has fired by then, the new waker is called.
+/// Polls with another waker. A timer that has fired stays fired.
 fn polls(mut entry: Pin<&mut Entry>, _: &Waker) {
     let (_, waker) = counter();
     if entry.as_mut().poll(&waker) == Waiting::Fired {
@@ -98,9 +100,9 @@ fn insert_against_driver() {
     assert_eq!(count.0.load(Relaxed), 1);
 }
 
-/// A timer is inserted while the driver moves those of its slot to a lower level, one at a time:
-/// they are fired in the order of their ticks, and those of one tick in the order in which they
-/// came.
+/// A timer is inserted while the driver moves the timers of its slot to a lower level, one at a
+/// time. All timers are fired in the order of their ticks, and timers of one tick in the order in
+/// which they were inserted.
 fn insert_against_clearing() {
     let wheel = wheel();
     let (count, waker) = counter();
@@ -109,7 +111,7 @@ fn insert_against_clearing() {
     wheel.insert(soon.as_mut(), 70, 0, waker.clone()).unwrap();
     let driver = thread::spawn(move || {
         let mut wakers = VecDeque::new();
-        // All have moved, and none is fired.
+        // Moves the two older timers, and fires none.
         for _ in 0..2 {
             wheel.expire(80, 1, &mut wakers);
         }
@@ -132,7 +134,7 @@ fn insert_against_clearing() {
     assert_eq!(count.0.load(Relaxed), 3);
 }
 
-/// A timer goes in while the wheel is closed: it is refused, or woken.
+/// A timer is inserted while the driver closes the wheel: the wheel refuses the timer or wakes it.
 fn insert_against_close() {
     let wheel = wheel();
     let (count, waker) = counter();

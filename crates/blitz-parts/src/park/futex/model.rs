@@ -28,7 +28,7 @@ pub(super) fn wait(word: &AtomicU32, expected: u32) {
         // must not find an old entry. Otherwise the execution would depend on the allocator, and a
         // seed would not always replay.
         let is_last = Arc::strong_count(&changed) == 2;
-        // Drop it before the lock is released, or the next waiter would count this one.
+        // Drop this reference before the lock is released, or the next waiter would count it.
         drop(changed);
         if is_last {
             table.remove(&key);
@@ -85,7 +85,7 @@ mod tests {
         wake_one(&word);
         wake_one(&word);
         waiters.into_iter().for_each(|waiter| waiter.join().unwrap());
-        assert!(WAITING.lock().unwrap().is_empty(), "an entry is left for the next word here");
+        assert!(WAITING.lock().unwrap().is_empty(), "the last waiter left its entry");
     }
 
     #[test]
