@@ -8,12 +8,12 @@ use crate::reducer::{Reducer, Run};
 use crate::run::{begin, reduce};
 
 adaptor! {
-    /// All items but the first: made by [`skip`](IndexedParallelIterator::skip).
+    /// All items but the first `n`: made by [`skip`](IndexedParallelIterator::skip).
     Skip<I> { base } { count: usize }
 }
 
 adaptor! {
-    /// The first items: made by [`take`](IndexedParallelIterator::take).
+    /// The first `n` items: made by [`take`](IndexedParallelIterator::take).
     Take<I> { base } { count: usize }
 }
 
