@@ -32,7 +32,7 @@ pub async fn read(path: impl AsRef<Path>) -> io::Result<Vec<u8>> {
 /// ```
 ///
 /// # Errors
-/// If the file is not UTF-8, or as [`read`].
+/// If the file is not UTF-8, or if [`read`] would fail.
 pub async fn read_to_string(path: impl AsRef<Path>) -> io::Result<String> {
     let path = path.as_ref().to_owned();
     run(move || std::fs::read_to_string(path)).await
