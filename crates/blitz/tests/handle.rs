@@ -7,7 +7,8 @@ use common::{Tally, pool, runtime, wait_for, watched};
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use std::sync::{Arc, mpsc};
 
-/// Which pool is current, by its number of workers; none outside.
+/// Returns the number of workers of the current pool, which tells the pools of a test apart.
+/// Returns `None` if no pool is current.
 fn current() -> Option<usize> {
     Handle::try_current().ok().map(|_| blitz::current_num_workers())
 }
@@ -31,7 +32,7 @@ fn guards_may_be_dropped_in_any_order() {
 }
 
 #[test]
-fn an_entered_pool_goes_before_the_workers_own_and_after_a_call() {
+fn an_entered_pool_replaces_the_workers_own_but_not_in_other_work() {
     let (outer, inner) = (runtime(2), runtime(3));
     let (outer_handle, inner_handle) = (outer.handle(), inner.handle());
     outer.block_on(async {
@@ -109,7 +110,7 @@ fn jobs_after_the_end_are_cancelled_at_once() {
 
 #[test]
 fn scopes_and_joins_run_elsewhere_after_the_end() {
-    watched("what_waits_for_jobs_goes_elsewhere", |_| {
+    watched("scopes_and_joins_run_elsewhere", |_| {
         let handle = runtime(2).handle();
         let _entered = handle.enter();
         assert_eq!(blitz::join(|| 1, || 2), (1, 2));
@@ -173,7 +174,8 @@ fn spawning_while_thread_locals_are_destroyed_is_safe() {
         fn drop(&mut self) {
             let Some((handle, send)) = self.0.take() else { return };
             let entered = handle.enter();
-            // The thread's locals are gone, so no pool can be entered: tasks are spawned elsewhere.
+            // If the thread's locals are gone, `enter` has no effect, and `blitz::spawn` uses the
+            // global pool.
             let task = blitz::spawn(async { 1 });
             let on_pool = handle.spawn(async { 2 });
             let sum = blitz::block_on(async { task.await.unwrap() + on_pool.await.unwrap() });
@@ -202,7 +204,7 @@ fn spawning_while_thread_locals_are_destroyed_is_safe() {
             });
             thread.join().unwrap();
         }
-        // On a worker's and on a blocking thread, too, which end with their runtime.
+        // Do the same on a worker thread and on a blocking thread. Both end with their runtime.
         let other = watch.workers(1);
         let late = (runtime.handle(), send.clone());
         other
@@ -235,7 +237,7 @@ fn without_a_pool_the_error_says_what_to_do() {
     assert!(error.is_missing_context() && !error.is_thread_local_destroyed());
     assert!(error.to_string().contains("Handle::enter"), "{error}");
     assert_eq!(format!("{error:?}"), format!("TryCurrentError({error})"));
-    // A thread that ends; the system decides which of its locals is dropped first.
+    // Ask while a thread ends. The system decides which of its locals is dropped first.
     let (send, receive) = std::sync::mpsc::channel();
     std::thread::spawn(move || {
         LAST.set(Some(Asks(send)));
@@ -264,7 +266,7 @@ fn a_job_on_top_of_a_waiting_caller_may_drop_the_pool() {
 }
 
 #[test]
-fn jobs_of_another_thread_run_although_the_lent_one_is_away() {
+fn jobs_of_another_thread_run_while_the_lent_thread_is_away() {
     watched("lent_and_away", |_| {
         let runtime = blitz::Runtime::builder().workers(1).start_paused(true).build().unwrap();
         let handle = runtime.handle();
