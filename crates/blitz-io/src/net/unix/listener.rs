@@ -12,7 +12,8 @@ use std::task::{Context, Poll};
 
 /// A Unix socket that waits for connections.
 ///
-/// Dropping it leaves its path behind; remove the file before you bind it again.
+/// Dropping it leaves the socket's file behind. Remove that file before you bind the same path
+/// again.
 ///
 /// ```
 /// # fn main() -> std::io::Result<()> { blitz::block_on(async {
