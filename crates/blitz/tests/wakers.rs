@@ -1,5 +1,4 @@
-//! Custom wakers of the user, called for sockets and timers: they may block, wait, call Blitz and
-//! panic.
+//! Custom wakers of the user, which timers call: they may block, wait, call Blitz and panic.
 
 mod common;
 
@@ -35,7 +34,7 @@ impl<F: FnOnce() + Send + 'static> Wake for Calls<F> {
 /// A future that was polled once, in a pool, and waits with a waker of the user's.
 type Waiting = Pin<Box<dyn Future<Output = ()> + Send>>;
 
-/// A sleep in the pool of `handle` that calls `f` when it is over, on the worker that notices.
+/// Starts a sleep in the pool of `handle`. The worker that sees its end calls `f`.
 fn call_after(handle: &Handle, millis: u64, f: impl FnOnce() + Send + 'static) -> Waiting {
     let waker = Calls::waker(f);
     let _entered = handle.enter();
@@ -48,7 +47,7 @@ fn call_after(handle: &Handle, millis: u64, f: impl FnOnce() + Send + 'static) -
     }
 }
 
-/// Calls `test` with the handle of pools of either scheduler and of one, two and four workers.
+/// Calls `test` for six pools: each scheduler with one, two and four workers.
 fn on_each_pool(name: &'static str, test: impl Fn(&Handle)) {
     for scheduler in [Scheduler::Stealing, Scheduler::Signal] {
         for workers in [1, 2, 4] {
@@ -84,7 +83,7 @@ fn a_waker_may_wait_for_a_timer() {
         };
         let _sleep = call_after(handle, 1, waits);
         let (inactive, workers) = receive.recv().unwrap();
-        assert!(inactive < workers, "{inactive} of {workers} are inactive beside this one");
+        assert!(inactive < workers, "{inactive} of {workers} are inactive, although this one runs");
     });
 }
 
@@ -153,7 +152,7 @@ fn a_waker_that_blocks_its_thread_stops_no_other() {
             let (send, receive) = mpsc::channel();
             let (done, is_done) = mpsc::channel();
             let _blocks = call_after(&handle, 1, move || {
-                // The waker of another timer, also a custom one, sends this.
+                // A task sends one of these messages, the custom waker of another timer the other.
                 receive.recv().unwrap();
                 receive.recv().unwrap();
                 done.send(()).unwrap();
@@ -192,12 +191,12 @@ fn wakers_are_called_by_workers_that_count_as_active() {
 }
 
 #[test]
-fn a_waker_may_call_everything_back() {
-    on_each_pool("a_waker_may_call_everything_back", |handle| {
+fn a_waker_may_call_blitz() {
+    on_each_pool("a_waker_may_call_blitz", |handle| {
         let (send, receive) = mpsc::channel();
         let again = handle.clone();
         let _sleep = call_after(handle, 1, move || {
-            // Registers timers and sockets, and drops some of them, while it is called.
+            // The waker registers timers and sockets, and drops some of them.
             let send_later = send.clone();
             let inner = call_after(&again, 1, move || send_later.send(1).unwrap());
             drop(call_after(&again, 1_000_000, || unreachable!("it is dropped first")));
@@ -241,7 +240,8 @@ fn a_waker_that_panics_stops_no_other() {
 #[test]
 fn a_waker_of_a_local_set_may_be_the_users() {
     on_each_pool("a_waker_of_a_local_set_may_be_the_users", |handle| {
-        // A task of a set waits for the timer: waking it wakes whatever awaits the set.
+        // A task of the set waits for a timer. When the timer wakes the task, the set calls the
+        // waker with which it was polled last.
         let mut set = Box::pin(blitz::LocalSet::new());
         let task = set.spawn_local(async { blitz::time::sleep(Duration::from_millis(1)).await });
         let (send, receive) = mpsc::channel();
