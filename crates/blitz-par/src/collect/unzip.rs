@@ -1,13 +1,13 @@
 //! One loop, two collections: `unzip`, `partition`, `partition_map`, and pairs as collections.
 //!
-//! A collection drives a parallel iterator for its items. Here two collections do: the first one
-//! gets an iterator that, when driven, lets the second one drive the real loop, and that loop feeds
-//! both.
+//! A collection drives a parallel iterator to get its items. Here two collections need the items of
+//! one loop. So the first collection gets a stand-in for the loop. When it drives this stand-in,
+//! the second collection drives the real loop, which feeds both.
 //!
-//! Both get the place of each block, and write their items there. So they share a loop only if each
-//! expects exactly these items, from index 0 on. A collection that puts other items before them
-//! expects another place: then the items of the first collection are gathered, and passed to it
-//! afterwards.
+//! The loop passes the place of each block to both collections, and they write their items there.
+//! So they share the loop only if each gets all of its items from the loop, from index 0 on. A
+//! collection that puts other items before those of the loop expects another place. Then the loop
+//! gathers the items of the first collection, which gets them afterwards.
 
 #![forbid(unsafe_code)]
 
@@ -26,7 +26,7 @@ pub trait Divide<T>: Sync + Send {
     type B: Send;
     /// Whether each item goes to both.
     const TO_BOTH: bool;
-    /// Puts an item into its vectors.
+    /// Puts `item` into `a` or `b`, or one part of it into each.
     fn divide(&self, item: T, a: &mut Vec<Self::A>, b: &mut Vec<Self::B>);
 }
 
@@ -153,16 +153,17 @@ where
     }
 }
 
-/// Whether a collection has only the items at `place`. A loop that drops items needs no indexes,
-/// and has a vague place.
+/// Whether a collection gets all of its items from the loop. `place` is where it expects them, and
+/// `whole` is the place of the loop. A collection that filters the items needs no indexes: it
+/// expects them at a place of unknown length.
 fn is_alone(place: Place, whole: Place) -> bool {
     place == whole || place == Place::whole(None)
 }
 
-/// The result of the first collection after the loop of the second one.
+/// What the loop, which the second collection drives, leaves for the first one.
 enum Fed<O, T> {
     Done(O),
-    /// The first collection still needs its items.
+    /// The items of the first collection, which it has yet to get.
     Items(Rope<Vec<T>>),
 }
 
@@ -171,7 +172,7 @@ struct Second<'a, I, D, R, O, T> {
     iter: I,
     divide: D,
     first: &'a R,
-    /// Whether the first collection has no other items.
+    /// Whether the first collection gets all of its items from this loop.
     is_alone: bool,
     fed: &'a mut Option<Fed<O, T>>,
 }
