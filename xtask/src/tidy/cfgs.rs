@@ -28,7 +28,8 @@ const ALLOWED: &[&str] = &[
     "tools/blitz-cli/src/ask/os/mod.rs",
 ];
 
-/// Words that a condition may not contain in other files, unless it also contains `test`.
+/// Words that a condition may not contain in other files, unless it also contains `test` or stands
+/// in code for tests only.
 const WORDS: &[&str] = &[
     "blitz_asan",
     "blitz_loom",
@@ -43,7 +44,8 @@ const WORDS: &[&str] = &[
     "windows",
 ];
 
-/// Allowed everywhere: it only passes call sites to the checker (see `prim/weaken.rs`).
+/// The condition that is allowed everywhere: its attribute only passes call sites to the checker
+/// (see `prim/weaken.rs`).
 const TRACKED: &[&str] = &["(", "blitz_loom", ",", "track_caller", ")"];
 
 pub fn check(tree: &Tree, report: &mut Report) {
