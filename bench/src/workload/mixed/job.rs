@@ -23,7 +23,7 @@ impl JobKind {
     /// Every kind.
     pub const ALL: [Self; 4] = [Self::Sum, Self::Sort, Self::Compute, Self::Sleep];
 
-    /// The word in names.
+    /// The word for this kind in the names of cases.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {

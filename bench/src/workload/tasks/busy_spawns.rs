@@ -40,7 +40,7 @@ impl<R: Runtime> Contest for BusySpawns<R> {
 
 /// Starts some tasks and waits for them; returns how long the start took.
 fn burst<R: Runtime>(runtime: &R, arrivals: &'static Arrivals) -> Result<f64, String> {
-    // Wait until the last burst has left queues and caches.
+    // Wait until the tasks of the previous burst have left queues and caches.
     thread::sleep(FALL_ASLEEP);
     let complete = arrivals.expect();
     let tasks = runtime.tasks();

@@ -25,7 +25,7 @@ impl TaskJob for ChainedSpawn {
     }
 }
 
-/// Starts the next link if only `done` of `links` have run; otherwise reports.
+/// Starts the next link; reports instead if `done` is `links`.
 fn link<T: Tasks>(tasks: T, done: u64, links: u64, end: Sender<u64>) {
     if done == links {
         // The receiver may be gone.

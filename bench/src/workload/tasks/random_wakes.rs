@@ -18,14 +18,14 @@ use super::{
 };
 use crate::runtime::Runtime;
 
-/// How many threads wake.
+/// How many threads wake tasks.
 const THREADS: usize = 2;
 /// How many tasks that a thread has woken may be outstanding, that is, have not run yet.
 ///
-/// At this number the thread waits until half of them have run. It waits so often that tasks are
-/// woken and run at the same time, and so rarely that blocking costs little per wake.
+/// At this number the thread waits until half of them have run. The number is small enough that
+/// tasks run while others are woken, and large enough that blocking costs little per wake.
 const WINDOW: u32 = 1_024;
-/// How many wakes of each thread are one repetition.
+/// How many tasks each thread wakes in one repetition.
 const WAKES: u32 = 1_000;
 
 pub(super) fn open<R: Runtime>(
@@ -40,7 +40,8 @@ pub(super) fn open<R: Runtime>(
     Ok(Box::new(Repeated::new(wakes, pace).longer(2)))
 }
 
-/// How many of the tasks that a thread has woken have run, and the count that the thread waits for.
+/// Counts the runs of tasks that one thread has woken, and unparks that thread at the count for
+/// which it waits.
 #[repr(align(64))]
 #[derive(Default)]
 struct Ran {
@@ -73,10 +74,10 @@ impl Ran {
         *thread = Some(thread::current());
     }
 
-    /// Waits until the count is `count`, or has been.
+    /// Waits until the count has reached `count`.
     fn wait_for(&self, count: u32) {
         self.awaited.store(count, Ordering::SeqCst);
-        // Less than half of the range ahead, since the count wraps around.
+        // The count wraps around, so `count` is still ahead if it is less than half the range away.
         let ahead = || count.wrapping_sub(self.count.load(Ordering::SeqCst));
         while (1..u32::MAX / 2).contains(&ahead()) {
             thread::park();
@@ -84,7 +85,7 @@ impl Ran {
     }
 }
 
-/// A task; everything once per thread.
+/// The counts of one task, one of each kind per waking thread.
 #[derive(Default)]
 struct Woken {
     /// How often it was woken; written before the wake.
@@ -150,7 +151,7 @@ impl<R: Runtime> Repeat for RandomWakes<R> {
     }
 }
 
-/// Returns when all tasks that it has woken have run.
+/// Wakes random tasks, `wakes` times, and returns when all of them have run.
 fn wake_at_random(crowd: &Crowd<Woken>, thread: usize, wakes: u32, mut rng: Rng) {
     let ran = &crowd.common[thread];
     ran.enter();
@@ -170,8 +171,8 @@ fn wake_at_random(crowd: &Crowd<Woken>, thread: usize, wakes: u32, mut rng: Rng)
     ran.wait_for(already.wrapping_add(wakes));
 }
 
-/// Wakes a task that has answered all earlier wakes of this thread, so that a run follows each
-/// wake.
+/// Chooses a task for the caller to wake, and counts that wake. The task has answered all earlier
+/// wakes of this thread, so that a run follows each wake.
 fn ask_one(crowd: &Crowd<Woken>, thread: usize, rng: &mut Rng) -> usize {
     loop {
         let index = rng.next_u64() as usize % crowd.len();
