@@ -34,7 +34,7 @@ pub fn fall(ctx: &Ctx, curtain: Curtain, settings: &Settings) -> Option<JoinHand
         }
         Curtain::Patient => {
             let ended = runtime.shutdown_within(PATIENT).is_ok();
-            ctx.check(ended, "shutdown_within lost its patience");
+            ctx.check(ended, "shutdown_within returned before the runtime had ended");
             gone(ctx, waits);
         }
         Curtain::Impatient => {
@@ -84,27 +84,28 @@ fn gone(ctx: &Ctx, waits: bool) {
 
 type Ending = Box<dyn FnOnce() + Send>;
 
-/// Makes work of the runtime drop the runtime, and waits for that.
+/// Lets the runtime's own work drop the runtime, and waits until it has done so.
 fn by_itself(runtime: Runtime, start: impl FnOnce(blitz::Handle, Ending)) {
     let handle = runtime.handle();
     let (send, receive) = mpsc::channel();
-    // The task owns the runtime, so only the task itself can drop both.
+    // The closure owns the runtime. So the runtime does not end before the closure runs or is
+    // dropped.
     let runtime = Arc::new(std::sync::Mutex::new(Some(runtime)));
     let end = Box::new(move || {
         let runtime = take(&runtime);
         drop(runtime);
-        // The round may be over, and the receiver gone.
+        // Fails only if `start` has panicked: otherwise the receiver waits below.
         let _ = send.send(());
     });
     start(handle, end);
-    // Fails if the closure was dropped without being called, and the runtime with it.
+    // Fails if the closure was dropped instead of called. That drop has dropped the runtime, too.
     let _ = receive.recv();
 }
 
 impl Curtain {
     fn name(self) -> &'static str {
         match self {
-            Curtain::Here => "the end, by its builder",
+            Curtain::Here => "the end, by the thread that built it",
             Curtain::Thread => "the end, by a thread",
             Curtain::Patient => "the end, by shutdown_within",
             Curtain::Impatient => "the end, by a short shutdown_within",
