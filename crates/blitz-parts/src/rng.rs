@@ -1,16 +1,16 @@
-//! XorShift64*: chooses where a thief starts its search.
+//! XorShift64*: chooses where a worker starts its search for work.
 
 use core::cell::Cell;
 
-/// A small generator for choosing victims; not for secrets.
+/// A small generator for scheduling decisions; not for secrets.
 #[derive(Debug)]
 pub struct XorShift64Star(Cell<u64>);
 
 impl XorShift64Star {
     /// A generator whose stream depends on `seed`, which may be any number.
     pub fn new(seed: u64) -> XorShift64Star {
-        // Zero is the only state that the generator never leaves; an odd multiplier keeps seeds
-        // different.
+        // Zero is the only state that the generator never leaves, so set a bit. The product with an
+        // odd number differs for each seed. So at most two seeds share a state, and no small ones.
         XorShift64Star(Cell::new(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1))
     }
 

@@ -50,7 +50,7 @@ impl Rig {
         self.sleep.bed(worker).expect("there is a bed").notify();
     }
 
-    /// `ScopeCore::push`, then `Team::inject`.
+    /// The steps of `ScopeCore::push`, then those of `Team::inject`.
     fn inject(self: &Arc<Rig>) {
         self.injected.set();
         let was_empty = self.injector.push(self.job());
@@ -58,14 +58,14 @@ impl Rig {
         self.guests.notify_of_job(|worker| self.notify(worker));
     }
 
-    /// `Team::schedule_from_outside`.
+    /// The steps of `sched::schedule_from_outside`.
     fn schedule(&self) {
         self.task.store(true, Relaxed);
         self.sleep.new_jobs(1, true);
         self.guests.notify_of_task(|worker| self.notify(worker));
     }
 
-    /// The worker waits as a guest until it has run `enough` jobs.
+    /// The worker waits as a guest until it has run `enough` jobs and tasks.
     fn wait(&self, guest: Guest, enough: usize) {
         let bed = self.sleep.own_bed(guest.worker);
         let latch = JobLatch::new(NonNull::from(&*bed));

@@ -3,20 +3,22 @@
 //! # Who calls it
 //! Holders of the pool: its handle, detached jobs, closures that block, shielded sections of tasks.
 //! Workers, when they begin and when they leave. Threads that wake a task of a team that is being
-//! dropped. Callers: `blitz-core/worker/shutdown`, `blitz-core/sched/end`,
-//! `blitz-core/task/shield`.
+//! dropped. Callers: `blitz-core/team`, `blitz-core/sched`, `blitz-core/worker`.
 //!
 //! # State
 //! | word | meaning | who raises it | who lowers it |
 //! |---|---|---|---|
-//! | `holds` | reasons to work: the handle, each job that no caller waits for, each section | [`Life::hold`], [`Life::hold_at_work`], [`Life::try_hold`] | [`Life::release`] |
+//! | `holds` | reasons to work: the handle, each job that no caller waits for, each section | [`Life::hold`], [`Life::hold_at_work`], [`Life::try_hold`], [`Life::try_hold_tasks`] | [`Life::release`], [`Life::release_with_tasks`] |
 //! | `task_holds` | reasons to poll tasks: the handle, each section | [`Life::try_hold_tasks`] | [`Life::release_with_tasks`] |
 //! | `closing` | the handle is gone | [`Life::close`], once | never |
-//! | `holds`, highest bit | the count reached zero: workers have been told to stop | the release that found it | never |
-//! | `leaving` | workers that have not left, and the handle | – | [`Life::leave`] |
-//! | `late` | threads that leave a task to the thread that drops the team, or cancel tasks beside blocked workers at the end | [`Life::come_late`] | the same |
+//! | `holds`, highest bit | the count has reached zero: the workers have to stop | the release that first brings it to zero | never |
+//! | `leaving` | workers that have not left, and the handle | [`Life::enlist`] | [`Life::leave`], [`Life::discharge`] |
+//! | `late` | threads that hand a task to the thread that drops the team, or cancel tasks beside blocked workers at the end | [`Life::come_late`] | the same |
 //! | `started` | worker threads that have not begun, and the builder | – | [`Life::count_in`] |
-//! | `ended` | workers, the handle and the last hold, before their ends | – | [`Life::count_out`] |
+//! | `ended` | workers, the handle and the last hold, before their ends | [`Life::enlist`] | [`Life::count_out`], [`Life::discharge`] |
+//!
+//! Tasks *have ended* once `task_holds` is zero: from then on they are cancelled instead of polled.
+//! A single task is *complete* once it has returned or was cancelled.
 //!
 //! # Transitions
 //! ```text
@@ -26,10 +28,10 @@
 //!  a section:   holds +1 ─▶ task_holds +1 ─▶ …  ─▶ task_holds -1 ─▶ holds -1
 //!  task_holds:  1 ──▶ 0, then holds -1:   nothing left ─▶ Stop      else ─▶ Cancel, with a hold
 //!  leaving:     n ──leave──▶ … ──leave──▶ 0: Last, the caller cancels the tasks that are left
-//!  closing:     handle: closing := true ─▶ fence ─▶ which tasks have ended?
-//!               worker: a task ends ─▶ fence ─▶ closing?
+//!  closing:     handle: closing := true ─▶ fence ─▶ which tasks are complete?
+//!               worker: a task is complete ─▶ fence ─▶ closing?
 //!  late:        waker: late +1 ─▶ task into the queue ─▶ late -1
-//!               drop:  take and cancel tasks until none is left and late is 0
+//!               end:   take and cancel tasks until none is left and late is 0
 //! ```
 //!
 //! # Invariants
@@ -45,12 +47,12 @@
 //!   wrote before they released.
 //! - **LIFE-5** Exactly one participant is the last to leave. It sees what the others wrote before
 //!   they left.
-//! - **LIFE-6** If the handle closes while a task ends, then the thread that closes sees the task's
-//!   end, or the worker that polled the task sees that the handle is gone.
+//! - **LIFE-6** If the handle closes while a task completes, then the thread that closes sees that
+//!   the task is complete, or the worker that polled the task sees that the handle is gone.
 //! - **LIFE-7** If a thread takes a latecomer's task and then finds no latecomer, it is alone: the
 //!   latecomer touches nothing of the team any more.
-//! - **LIFE-9** A worker that is enlisted before workers are told to stop leaves and ends like
-//!   those from the start: no participant is the last to leave before that worker has left.
+//! - **LIFE-9** If a worker is enlisted before the workers are told to stop, it leaves and ends as
+//!   the first workers do: no participant is the last to leave before that worker has left.
 //! - **LIFE-8** The start is over when each worker thread and the builder have counted themselves
 //!   in. The end is over when each worker, the handle and the last hold have counted themselves
 //!   out.
@@ -63,22 +65,22 @@
 //! | O3 | `hold` | Relaxed | – | the caller has a hold, or leaves; the count goes down by O1 |
 //! | O4 | `task_holds` load | Acquire | O1 | LIFE-4: a task is cancelled after what the holders did |
 //! | O5 | `leaving` exchange | AcqRel | itself | LIFE-5 |
-//! | O6 | fence after `closing` was stored | SeqCst | O7 | LIFE-6: they cannot both miss each other |
+//! | O6 | fence after `closing` was stored | SeqCst | O7 | LIFE-6: the thread that closes and the worker cannot both miss each other |
 //! | O7 | fence before `closing` is loaded | SeqCst | O6 | the same |
 //! | O8 | `closing` store, load | Relaxed | – | it carries no data; a load sees it eventually, even without the fences |
-//! | O9 | `late` up, before the task is left | Relaxed | the taker's synchronisation with the queue | LIFE-7: the taker of the task sees the count |
+//! | O9 | `late` up, before the task is queued | Relaxed | the taker's synchronisation with the queue | LIFE-7: the taker of the task sees the count |
 //! | O10 | `late` down, load | AcqRel, Acquire | each other | LIFE-7 |
-//! | O11 | `holds`: the exchange that sets the highest bit | Relaxed | itself, O2 | exchanges of one word have one order. LIFE-2: one winner, which has acquired all releases by O1; LIFE-1: no hold is granted beside one of a worker that leaves |
-//! | O12 | `leaving` load | Relaxed | – | it is for information only |
-//! | O13 | `leaving` up, and down for one that was not started | Relaxed | – | LIFE-9: workers leave after they were told to stop, and the caller has enlisted before that |
+//! | O11 | `holds`: the exchange that sets the highest bit | Relaxed | itself, O2 | exchanges of one word have one order. LIFE-2: one winner, which has acquired all releases by O1; LIFE-1: while a worker that leaves has a hold, no other hold is granted |
+//! | O12 | `leaving` load | Relaxed | – | information, and a hint to the thread that supervises the end, which looks again |
+//! | O13 | `leaving` up, and down for a worker that could not be started | Relaxed | – | LIFE-9: workers leave only after they are told to stop, and a worker is enlisted before that |
 //!
-//! O1 and O2 are exchanges of one word, so no fence is needed between a hold and the end of tasks.
-//! If the thread that ends tasks does not count a hold, that hold comes after its release, and
-//! acquires it.
+//! O1 and O2 both exchange `holds`, so no fence is needed between a hold and the end of tasks. The
+//! thread that ends tasks then releases its own hold. If this release does not count another hold,
+//! that hold comes later in the order of `holds`, and acquires the release.
 //!
 //! # What this does not do
-//! It stops no worker, cancels no task and wakes no thread: each result names a duty of the caller.
-//! It does not know what a hold is for.
+//! It stops no worker and cancels no task: each result names a duty of the caller. It wakes only
+//! the threads that wait for the start or the end. It does not know what a hold is for.
 //!
 //! # Lineage
 //! Reference counts with duties, as in `task/state`. Like `Weak::upgrade`, it raises a count unless
@@ -117,14 +119,14 @@ pub enum Released {
     Last,
 }
 
-/// What the caller has to do after it released a hold and one of the tasks.
+/// What the caller has to do after it released a hold and a hold of the tasks.
 #[must_use = "the last one stops the workers, or cancels the tasks"]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TasksReleased {
     /// Nothing.
     NotLast,
-    /// Tasks have ended, the pool works on: cancel the tasks, then [release](Life::release) the
-    /// hold that comes with this.
+    /// Tasks have ended, but the pool works on. Cancel the tasks, then [release](Life::release) the
+    /// hold that comes with this result.
     Cancel,
     /// Stop the workers, which then cancel the tasks that are left.
     Stop,
@@ -138,8 +140,8 @@ pub enum Held {
     Refused,
     /// The caller has a hold.
     Granted,
-    /// The caller has a hold, and tasks have ended. It has to cancel them, because its own work may
-    /// wait for a task.
+    /// The caller has a hold, and tasks have ended. The caller has to cancel them, because its own
+    /// work may wait for a task.
     AfterTasks,
 }
 
@@ -147,9 +149,9 @@ pub enum Held {
 #[must_use = "a hold has to be released"]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TasksHeld {
-    /// The caller has a hold, and one of the tasks.
+    /// The caller has a hold, and a hold of the tasks.
     Granted,
-    /// It has neither. It may have released the last hold meanwhile.
+    /// The caller has neither. If the call has released the last hold, the duty is the caller's.
     Refused(Released),
 }
 
@@ -164,8 +166,8 @@ pub enum Left {
 }
 
 impl Life {
-    /// The life of a pool with `workers` workers and `threads` worker threads. The handle has a
-    /// hold, and one of the tasks.
+    /// Creates the counts of a pool with `workers` workers and `threads` worker threads. The handle
+    /// has a hold, and a hold of the tasks.
     ///
     /// ```
     /// use blitz_parts::life::{Held, Life, Released, TasksReleased};
@@ -194,7 +196,7 @@ impl Life {
         self.holds.add();
     }
 
-    /// Adds a hold unless the count is zero; returns whether it did.
+    /// Adds a hold unless the count has reached zero; returns whether it did.
     #[must_use = "a hold has to be released"]
     pub fn hold_at_work(&self) -> bool {
         if broken(Step::LifeHoldLooks) {
@@ -205,8 +207,8 @@ impl Life {
     }
 
     /// Adds a hold for a thread that is not a worker. Refuses it once the handle is gone, because
-    /// such threads could keep the pool for ever. Grants it nevertheless if `inside` returns true:
-    /// then the caller is a closure of the pool itself.
+    /// such threads could keep the pool alive for ever. Even then it grants the hold if `inside`
+    /// returns true: the caller is a blocking closure of the pool itself.
     pub fn try_hold(&self, inside: impl FnOnce() -> bool) -> Held {
         if self.is_closing() && !inside() || !self.hold_at_work() {
             Held::Refused
@@ -217,8 +219,9 @@ impl Life {
         }
     }
 
-    /// Adds a hold and a hold of the tasks, for a section. Refuses both once tasks have ended, or
-    /// once the handle is gone, unless the caller is `inside` of another section.
+    /// Adds a hold and a hold of the tasks, for a section. Refuses both once tasks have ended. Once
+    /// the handle is gone, grants them only if `inside` returns true: the caller is inside another
+    /// section.
     pub fn try_hold_tasks(&self, inside: impl FnOnce() -> bool) -> TasksHeld {
         let refused = TasksHeld::Refused(Released::NotLast);
         if self.is_closing() && !inside() {
@@ -249,14 +252,15 @@ impl Life {
         if is_zero && is_first() { Released::Last } else { Released::NotLast }
     }
 
-    /// Gives up a hold and one of the tasks.
+    /// Gives up a hold and a hold of the tasks.
     pub fn release_with_tasks(&self) -> TasksReleased {
         let early = broken(Step::LifeTasksFirst).then(|| self.release());
         let tasks_end = self.task_holds.sub();
         match early.unwrap_or_else(|| self.release()) {
             // Workers that stop cancel tasks themselves.
             Released::Last => TasksReleased::Stop,
-            // This sees a hold that came between the two steps, whose holder may wait for a task.
+            // The release also counts a hold that came between the two steps. Its holder may wait
+            // for a task.
             Released::NotLast if tasks_end && self.hold_at_work() => TasksReleased::Cancel,
             Released::NotLast => TasksReleased::NotLast,
         }
@@ -278,7 +282,7 @@ impl Life {
         self.task_holds.get()
     }
 
-    /// Notes that the handle is gone. After this the caller looks for tasks that have ended
+    /// Notes that the handle is gone. After this the caller looks for tasks that are complete
     /// (LIFE-6).
     pub fn close(&self) {
         self.closing.store(true, Relaxed); // O8
@@ -310,16 +314,16 @@ impl Life {
         if before == 1 { Left::Last } else { Left::NotLast }
     }
 
-    /// Adds a worker, which leaves and counts itself out like the others (LIFE-9). The workers have
-    /// not been told to stop.
+    /// Adds a worker, which leaves and counts itself out like the others (LIFE-9). Call it only
+    /// before the workers are told to stop.
     pub fn enlist(&self) {
         let before = self.leaving.fetch_add(1, Relaxed); // O13
         debug_assert_ne!(before, 0, "all have left");
         self.ended.increment();
     }
 
-    /// Undoes [`enlist`](Self::enlist) for a worker that could not be started. The workers have not
-    /// been told to stop.
+    /// Undoes [`enlist`](Self::enlist) for a worker that could not be started. Call it only before
+    /// the workers are told to stop.
     pub fn discharge(&self) {
         let before = self.leaving.fetch_sub(1, Relaxed); // O13
         debug_assert!(before > 1, "it was the last one");
@@ -327,14 +331,14 @@ impl Life {
         let _ = self.count_out();
     }
 
-    /// How many have not left, at some recent moment.
+    /// How many workers have not left, plus one for the handle, at some recent moment.
     pub fn leaving(&self) -> usize {
         self.leaving.load(Relaxed) // O12
     }
 
-    /// Calls `leave`, which hands a task of the team to the thread that drops the team. The task
-    /// keeps the team alive until it is taken; the count keeps it alive until `leave` is done. The
-    /// team may be gone when this returns.
+    /// Calls `leave`, which hands a task of the team to the thread that drops the team, or cancels
+    /// tasks. A task that is handed over keeps the team alive until it is taken. The count keeps
+    /// the team alive until `leave` is done. The team may be gone when this returns.
     pub fn come_late(&self, leave: impl FnOnce()) {
         if broken(Step::LifeLateFirst) {
             leave();
@@ -347,8 +351,8 @@ impl Life {
         self.late.fetch_sub(1, order); // O10
     }
 
-    /// Whether a latecomer is inside the team. For the thread that drops the team, after it has
-    /// taken the tasks of latecomers.
+    /// Whether a latecomer is inside the team. For the last worker to leave and for the thread that
+    /// drops the team, after they have taken the tasks of latecomers.
     pub fn anyone_late(&self) -> bool {
         self.late.load(Acquire) > 0 // O10
     }
@@ -364,21 +368,22 @@ impl Life {
         self.started.inner().wait();
     }
 
-    /// Notes that a worker, the handle or the last hold is at its end. Returns whether it was the
-    /// last of them.
+    /// Notes that a worker, the handle or the last hold is at its end. Returns whether all of them
+    /// are: true for the last one, and also for an earlier one if the last one comes meanwhile.
     pub fn count_out(&self) -> bool {
         // SAFETY: as in `count_in`; the caller keeps the team beyond the call.
         unsafe { CountLatch::set(&raw const self.ended) };
         self.ended().probe()
     }
 
-    /// Set when each worker, the handle and the last hold are at their ends.
+    /// Returns the latch that is set when each worker, the handle and the last hold are at their
+    /// ends.
     pub fn ended(&self) -> &OnceLatch {
         self.ended.inner()
     }
 }
 
-/// The bit of a count that grants no more holds.
+/// The bit that is set in a count that grants no more holds.
 const STOPPED: usize = 1 << (usize::BITS - 1);
 
 /// A count of holds. Each access is a step of its own for the model checker.
