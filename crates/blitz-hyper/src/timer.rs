@@ -1,4 +1,4 @@
-//! Sleeping for hyper.
+//! Hyper's `Timer` trait, implemented with Blitz's timers.
 
 #![forbid(unsafe_code)]
 
