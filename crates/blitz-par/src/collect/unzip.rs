@@ -228,6 +228,7 @@ where
     type Acc = (R::Acc, S::Acc);
     type Out = (R::Out, S::Out);
     const IN_WINDOWS: bool = R::IN_WINDOWS || S::IN_WINDOWS;
+    const COMPARES_PLACES: bool = R::COMPARES_PLACES || S::COMPARES_PLACES;
     // A block becomes two vectors.
     const SHORT_BLOCKS: bool = true;
 

@@ -38,6 +38,27 @@ fn first_and_last_are_those_of_a_sequential_loop() {
     });
 }
 
+/// A collection that keeps the last multiple of 10,000 among its items, or the last number before one.
+#[derive(Debug, PartialEq)]
+struct Last(Option<u32>);
+
+impl FromParallelIterator<u32> for Last {
+    fn from_par_iter<I: IntoParallelIterator<Item = u32>>(items: I) -> Self {
+        Last(items.into_par_iter().find_last(|n| matches!(n % 10_000, 0 | 9_999)))
+    }
+}
+
+#[test]
+fn two_collections_of_loops_inside_of_items_find_the_last() {
+    everywhere(|| {
+        // The last match is in the left half of the second loop. The first loop has one in its
+        // right half.
+        let deep = [1..10_000, 10_000..19_999].into_par_iter().flat_map(|range| range);
+        let found: (Last, Last) = deep.map(|n| (n, n)).collect();
+        assert_eq!(found, (Last(Some(10_000)), Last(Some(10_000))));
+    });
+}
+
 /// How many items a loop visits on a pool of one worker.
 fn visits(run: impl Fn(&(dyn Fn() + Sync)) + Sync) -> usize {
     let count = AtomicUsize::new(0);
