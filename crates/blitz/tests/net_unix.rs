@@ -7,6 +7,7 @@ use blitz::io::{AsyncReadExt, AsyncWriteExt, Interest};
 use blitz::net::{UnixDatagram, UnixListener, UnixStream};
 use common::on_each_size;
 use std::io::{ErrorKind, Read, Write};
+use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream as StdStream;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
@@ -27,6 +28,18 @@ impl Drop for Spot {
     fn drop(&mut self) {
         let _ = std::fs::remove_file(&self.0);
     }
+}
+
+#[test]
+fn a_peer_without_a_process_id_has_none() {
+    blitz::block_on(async {
+        // A stream that is not connected has no peer: the system says 0.
+        let socket = socket2::Socket::new(socket2::Domain::UNIX, socket2::Type::STREAM, None);
+        let socket = socket.unwrap();
+        socket.set_nonblocking(true).unwrap();
+        let stream = UnixStream::from_std(OwnedFd::from(socket).into()).unwrap();
+        assert_eq!(stream.peer_cred().unwrap().pid(), None);
+    });
 }
 
 #[test]

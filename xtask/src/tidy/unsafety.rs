@@ -41,6 +41,7 @@ const ALLOWED: &[&str] = &[
     "crates/blitz-core/src/worker/visit.rs",
     "crates/blitz-hyper/src/io.rs",
     "crates/blitz-io/src/transfer.rs",
+    "crates/blitz-io/src/net/unix/peer.rs",
     "crates/blitz-io/src/process/command.rs",
     "crates/blitz-io/src/signal/hook.rs",
     "crates/blitz-io/src/uring/ring.rs",

@@ -1,5 +1,7 @@
 //! Packets.
 
+#![forbid(unsafe_code)]
+
 use super::SocketAddr;
 use crate::borrowed::ReadBuf;
 use crate::driver;

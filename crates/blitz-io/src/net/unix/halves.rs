@@ -1,3 +1,5 @@
 //! Halves of Unix streams.
 
+#![forbid(unsafe_code)]
+
 crate::net::split::halves!(UnixStream, super::SocketAddr);

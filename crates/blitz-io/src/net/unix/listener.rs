@@ -1,5 +1,7 @@
 //! Waiting for connections.
 
+#![forbid(unsafe_code)]
+
 use super::{SocketAddr, UnixStream};
 use crate::driver;
 use crate::io::Interest;

@@ -1,8 +1,6 @@
 //! Connects processes of one machine: [`UnixListener`], [`UnixStream`], [`UnixDatagram`], the
 //! halves of streams, and [`pipe`]s.
 
-#![forbid(unsafe_code)]
-
 mod datagram;
 mod halves;
 mod listener;

@@ -1,9 +1,9 @@
 //! The process on the other side.
 
-#[cfg(any(target_os = "linux", target_os = "android"))]
-use rustix::net::sockopt::socket_peercred;
 use std::io;
 use std::os::fd::AsFd;
+#[cfg(any(target_os = "linux", target_os = "android"))]
+use std::os::fd::{AsRawFd, BorrowedFd};
 
 /// The process on the other side of a Unix stream, as it was when that process called `connect`,
 /// `listen` or `socketpair`.
@@ -15,7 +15,8 @@ pub struct UCred {
 }
 
 impl UCred {
-    /// Returns the id of the process, if the system knows it.
+    /// Returns the id of the process. `None` if the process has no id here, because it is outside
+    /// this container, or if the stream is not connected.
     #[must_use]
     pub fn pid(&self) -> Option<i32> {
         self.pid
@@ -35,9 +36,9 @@ impl UCred {
 
     #[cfg(any(target_os = "linux", target_os = "android"))]
     pub(super) fn of(socket: &impl AsFd) -> io::Result<UCred> {
-        let peer = socket_peercred(socket)?;
-        let pid = Some(peer.pid.as_raw_nonzero().get());
-        Ok(UCred { pid, uid: peer.uid.as_raw(), gid: peer.gid.as_raw() })
+        let peer = raw(socket.as_fd())?;
+        let pid = Some(peer.pid).filter(|&pid| pid != 0);
+        Ok(UCred { pid, uid: peer.uid, gid: peer.gid })
     }
 
     #[cfg(not(any(target_os = "linux", target_os = "android")))]
@@ -47,4 +48,20 @@ impl UCred {
             "the credentials of a peer are available only on Linux and Android",
         ))
     }
+}
+
+/// Returns what the kernel says. Not by `rustix`, whose process id must not be 0, as it is here if
+/// this process cannot name the other one.
+#[cfg(any(target_os = "linux", target_os = "android"))]
+fn raw(socket: BorrowedFd<'_>) -> io::Result<libc::ucred> {
+    let mut peer = libc::ucred { pid: 0, uid: 0, gid: 0 };
+    let mut length = size_of_val(&peer) as libc::socklen_t;
+    let place = (&raw mut peer).cast();
+    // SAFETY: the descriptor is open while it is borrowed, and the kernel writes at most `length`
+    // bytes to `place`.
+    let result = unsafe {
+        let (level, option) = (libc::SOL_SOCKET, libc::SO_PEERCRED);
+        libc::getsockopt(socket.as_raw_fd(), level, option, place, &raw mut length)
+    };
+    if result == 0 { Ok(peer) } else { Err(io::Error::last_os_error()) }
 }

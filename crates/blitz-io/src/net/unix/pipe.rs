@@ -12,6 +12,8 @@
 //! # Ok(()) }) }
 //! ```
 
+#![forbid(unsafe_code)]
+
 use crate::borrowed::{AsyncRead, AsyncWrite, ReadBuf};
 use crate::driver;
 use crate::io::{Interest, Ready};

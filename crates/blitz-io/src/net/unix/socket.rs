@@ -1,5 +1,7 @@
 //! Sockets that are bound before they listen or connect.
 
+#![forbid(unsafe_code)]
+
 use super::{UnixDatagram, UnixListener, UnixStream};
 use socket2::{Domain, SockAddr, Socket, Type};
 use std::io;

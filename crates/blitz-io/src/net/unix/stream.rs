@@ -1,5 +1,7 @@
 //! Connections.
 
+#![forbid(unsafe_code)]
+
 use super::halves::{OwnedReadHalf, OwnedWriteHalf, ReadHalf, WriteHalf};
 use super::{SocketAddr, UCred};
 use crate::borrowed::{AsyncRead, AsyncWrite, ReadBuf};
@@ -126,7 +128,7 @@ impl UnixStream {
     /// ```
     ///
     /// # Errors
-    /// If the system cannot report them; only Linux can.
+    /// If the system cannot report them; only Linux and Android can.
     pub fn peer_cred(&self) -> io::Result<UCred> {
         UCred::of(self)
     }
