@@ -38,7 +38,7 @@ fn first_and_last_are_those_of_a_sequential_loop() {
     });
 }
 
-/// A collection that keeps the last multiple of 10,000 among its items, or the last number before one.
+/// A collection that keeps the last of its items that is a multiple of 10,000, or comes before one.
 #[derive(Debug, PartialEq)]
 struct Last(Option<u32>);
 
