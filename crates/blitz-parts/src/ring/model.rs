@@ -250,7 +250,7 @@ fn canary_the_length_is_read_tail_first() {
     canary(&[Step::RingLenHeadFirst], None, never_empty);
 }
 
-/// A thief claims while another thread looks: the length is one that the ring had.
+/// A thief claims while another thread reads the length, which is at most the number of tasks.
 fn length_beside_a_thief() {
     let rig = Rig::new(u32::MAX, 3, 1);
     let thief = rig.spawn_thief(1);

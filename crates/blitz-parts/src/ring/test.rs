@@ -129,7 +129,7 @@ fn enter<const N: usize>(ring: &Ring<N>) -> Head {
     ring.claim(1).expect("something to claim").0
 }
 
-/// The thief leaves with it.
+/// The thief leaves with the task that it claimed.
 fn leave<const N: usize>(ring: &Ring<N>, claimed: Head) -> Option<Runnable> {
     let task = taken(ring.slot(claimed.steal).read());
     assert!(ring.release(claimed));
@@ -145,7 +145,7 @@ fn ring_5_a_full_ring_waits_for_the_thief_inside() {
         let claimed = enter(&ring);
         assert_eq!((ring.len(), owner(&ring).room()), (3, 0));
         let Pushed::Busy(fifth) = owner(&ring).push(tasks.give(4)) else {
-            panic!("the thief's slot was taken for free, or the owner overflowed");
+            panic!("the thief's slot counted as free, or the ring overflowed");
         };
         // The owner pops meanwhile. That makes no room as long as the thief is inside.
         let mut all = tasks.take_all(owner(&ring).pop());
@@ -166,7 +166,7 @@ fn ring_6_a_second_thief_finds_nothing_while_one_is_inside() {
     tasks.give_all(0..3).for_each(|task| push(&ring, task));
     let claimed = enter(&ring);
     assert!(ring.steal_into(owner(&thiefs)).is_none());
-    assert_eq!(ring.len(), 2, "they are still there");
+    assert_eq!(ring.len(), 2, "the tasks that are not claimed are still there");
     let mut all = tasks.take_all(leave(&ring, claimed));
     all.extend(ring.steal_into(owner(&thiefs)).map(|stolen| tasks.take(stolen.first)));
     all.extend(tasks.take_all(drain(&ring)));
@@ -223,7 +223,7 @@ fn compare_with_model(start: u32, ops: &[Op]) {
                     assert_eq!(expected.len(), 8);
                     (tasks.take_all(chain), expected.drain(..4).chain([number]).collect())
                 }
-                Pushed::Busy(_) => panic!("nobody is inside"),
+                Pushed::Busy(_) => panic!("no thief is inside"),
             },
             Op::Pop => (tasks.take_all(owner(&ring).pop()), Vec::from_iter(expected.pop_front())),
             Op::Steal => {

@@ -596,7 +596,8 @@ impl Sleep {
         }
     }
 
-    /// Blocks until `latch` is set or the worker is notified. Does not search for work meanwhile.
+    /// Blocks until `latch` is set, the worker is notified or, in the driver, an event comes. Does
+    /// not search for work meanwhile.
     ///
     /// The worker waits for descendants only. A worker that is counted as inactive must not call
     /// this. `more` returns whether there is work that others could take. Returns how many it woke,
@@ -630,8 +631,8 @@ impl Sleep {
         (woken, lease)
     }
 
-    /// Puts worker `index` on relief, unless another worker is: it serves the driver and tasks
-    /// while workers with seats compute.
+    /// Puts worker `index` on relief, unless a worker is already. A relief worker serves the driver
+    /// and tasks while workers with seats compute.
     ///
     /// The worker is in service. While it waits, the counters do not count it as a sleeper, so that
     /// no fork publishes jobs for it.
@@ -660,8 +661,8 @@ impl Sleep {
     }
 
     /// Blocks the relief worker in the driver until an event comes, or until it is notified of a
-    /// task that `look` did not see. Returns `None` if another worker serves the driver, or the
-    /// relief has ended.
+    /// task that `look` did not see. Returns `None` if there is no driver, another worker serves
+    /// it, or the relief has ended.
     pub fn wait_on_relief(
         &self,
         bed: BedOwner<'_>,
@@ -732,7 +733,7 @@ impl Sleep {
         self.counters.peek().awake_but_idle() > 0
     }
 
-    /// Wakes a sleeper that was granted a permit elsewhere. Returns how many it woke.
+    /// Wakes a sleeper, even if a worker looks for work. Returns how many it woke.
     pub fn wake_one(&self) -> usize {
         self.wake_any(1)
     }

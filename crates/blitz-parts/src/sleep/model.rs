@@ -417,8 +417,8 @@ fn canary_mail_without_the_parked_workers_fence() {
     canary(&[Step::SleepLookFence], None, mail_for_a_parked_worker);
 }
 
-/// Worker 0 is parked for a latch and gets mail; worker 1 may read the counters meanwhile. It may
-/// take worker 0 for an idle worker, and leave a posted job to it.
+/// Worker 0 is parked for a latch and gets mail. Meanwhile the counters may show that worker 0 looks
+/// for work, so that the poster of a job leaves the job to that worker.
 fn a_parked_worker_passes_jobs_on() {
     let rig = Rig::new(2, 1);
     let latch = Rc::new(JobLatch::new(NonNull::from(rig.bed(0))));
@@ -455,8 +455,8 @@ fn canary_a_parked_worker_keeps_posted_jobs_to_itself() {
 }
 
 /// A sleeper that finds every worker inactive looks without a heavy fence: it sees everything that
-/// a worker posted before it became inactive for the last time, or that worker has seen the
-/// sleeper. The worker may be `busy` in between.
+/// another worker posted before that worker became inactive for the last time, or that worker has
+/// seen the sleeper. If `busy`, that worker is inactive once before it posts, and becomes active.
 fn all_are_inactive(busy: bool, become_inactive: fn(&Counters)) {
     let rig = Rig::new(2, 1);
     let worker = thread::spawn({

@@ -234,7 +234,7 @@ fn sleep_6_no_worker_sleeps_after_stop() {
     assert_eq!(sleep.counters.load().sleeping(), 0);
     let bed = sleep.bed_of(0);
     let mut idle = sleep.start_looking(bed);
-    // This would block for ever.
+    // Without `stop`, the worker would block for ever here.
     (0..200).for_each(|_| drop(sleep.no_work_found(bed, &mut idle, None, || false)));
     assert_eq!(bed.stats().parks.get(), 0);
 }
@@ -375,9 +375,9 @@ fn sleep_10_the_lease_is_one_workers_and_only_in_a_driver() {
     assert!(sleep.try_lease(sleep.bed_of(1)).is_none());
     drop(lease);
     let left_at = sleep.lease_free_since();
-    assert!(left_at.is_some() && left_at == sleep.lease_free_since(), "nobody was there");
+    assert!(left_at.is_some() && left_at == sleep.lease_free_since(), "no worker was there");
     assert!(sleep.try_lease(sleep.bed_of(1)).is_some());
-    assert!(sleep.lease_is_free() && sleep.lease_free_since() != left_at, "somebody was");
+    assert!(sleep.lease_is_free() && sleep.lease_free_since() != left_at, "a worker was there");
 }
 
 #[test]
@@ -504,11 +504,11 @@ fn sleep_11_the_worker_in_the_driver_is_woken_last_and_by_its_events() {
         assert!(first.join().unwrap());
         let third = scope.spawn(|| sleeper(1));
         wait_for_sleepers(1);
-        assert_eq!(sleep.relieve(), 1, "who else");
+        assert_eq!(sleep.relieve(), 1, "no other worker sleeps");
         assert!(third.join().unwrap());
     });
     assert_eq!(sleep.counters().load().sleeping(), 0);
-    assert_eq!(sleep.relieve(), 0, "nobody sleeps");
+    assert_eq!(sleep.relieve(), 0, "no worker sleeps");
 }
 
 #[test]

@@ -24,7 +24,8 @@
 //! - **STOCK-4** Closing a stock frees its blocks; memory that is freed later goes to the
 //!   allocator. A stock is closed before the thread's locals are destroyed, because their
 //!   destructors may free blocks. A guest's stock is closed by one of those destructors, and the
-//!   thread takes no bundle after that. The last stock of a worker frees the blocks of the depot.
+//!   thread takes no bundle after that. The last open stock frees the depot's blocks when it is
+//!   closed.
 //!
 //! # What this does not do
 //! No thread takes from another thread's stock: a full stock gives blocks away. Under model
@@ -218,7 +219,7 @@ impl Blocks {
         if self.is_open.replace(true) {
             return false;
         }
-        // Those of a guest are not counted.
+        // `room` does not count the blocks that the thread kept as a guest.
         self.free_all();
         self.room.set(STOCK_BYTES);
         self.depot().open_stock();

@@ -119,7 +119,7 @@ fn stock_1_surplus_blocks_move_to_another_stock() {
     static DEPOT: Mutex<Depot> = Mutex::new(Depot::new());
     let (giver, taker) = (Blocks::closed(&DEPOT), Blocks::closed(&DEPOT));
     assert!(giver.open() && taker.open());
-    assert!(taker.take(CLASS).is_none(), "nobody has any");
+    assert!(taker.take(CLASS).is_none(), "no stock has any");
     let put = fill(&giver, CLASS);
     assert!(put.len() > STOCK_BYTES / (CLASS * GRAIN), "more than a stock holds");
     let asked = (0..=STOCK_BUNDLE).take_while(|_| taker.take(CLASS + 1).is_none()).count();
@@ -138,7 +138,7 @@ fn stock_1_surplus_blocks_move_to_another_stock() {
     taker.close();
 }
 
-/// How many blocks of a class there are, all of which it frees.
+/// Frees all blocks of a class in a stock, and returns how many there were.
 fn drain(blocks: &Blocks, class: usize) -> usize {
     let taken = core::iter::from_fn(|| blocks.take_top(class));
     taken.map(|block| free(block, class)).count()
@@ -220,11 +220,11 @@ fn stock_3_unused_blocks_make_room_for_used_ones() {
     fill(&blocks, old);
     let all = 10 * STOCK_BUNDLE;
     let kept = (0..all).filter(|_| put_new(&blocks, new).is_some()).count();
-    // Except those before the stock looks for room again.
+    // After a refusal, the stock refuses a bundle of blocks before it looks for room again.
     assert!(kept >= all - STOCK_BUNDLE, "{kept} of {all}");
     let take_all = |class: usize| {
         let mut bytes = 0;
-        // Otherwise the depot would be asked.
+        // From an empty stack, `take` would ask the depot.
         while !blocks.tops[class].get().is_null() {
             free(blocks.take(class).unwrap(), class);
             bytes += class * GRAIN;
@@ -246,7 +246,7 @@ fn stock_3_the_depot_makes_room_for_used_blocks_too() {
     fill(&first, old);
     assert!(!DEPOT.lock().unwrap().has_room(old));
     let kept = fill(&second, new).len();
-    assert_eq!(kept * new * GRAIN, STOCK_BYTES + DEPOT_BYTES, "all of the depot was another's");
+    assert_eq!(kept * new * GRAIN, STOCK_BYTES + DEPOT_BYTES, "the depot evicts the other class");
     let bundle = first.take_bundle(new);
     assert!(bundle.is_none(), "a stock that is full takes none");
     first.close();

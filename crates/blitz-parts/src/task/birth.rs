@@ -14,8 +14,8 @@ pub(super) struct Birth {
 }
 
 impl Birth {
-    /// The birth of a task that is spawned at `site`, if no call is needed for it. Almost always
-    /// none is.
+    /// The birth of a task that is spawned at `site`. `None` if the site or the serial number needs
+    /// a slow call, which is rare.
     #[inline]
     pub(super) fn quick(site: &'static Location<'static>) -> Option<Birth> {
         // First the site: a serial number that is taken is used up.

@@ -85,7 +85,7 @@
 //! | O9 | one reference more | Relaxed | – | made from an existing reference |
 //! | O10 | fence of a wake before it finds, by a load, that a poll is to begin; fence after the exchange to RUNNING | SeqCst; after_exchange | each other | TASK-2: the wake sees RUNNING, or the poll sees what the waker's thread wrote |
 //! | O11 | one shield more; taking the place of the join waker back | Relaxed; Acquire if the task has ended | – | a count that an abort finds in the same word; memory that only the handle has used since it announced it |
-//! | O12 | load, exchange and store of the table | Relaxed | – | TASK-13: the queue entry that the probe's wake makes brings the twin to the run, and O2 and O3 to the runs that follow; the lock of the notes orders probes |
+//! | O12 | load, exchange and store of the table | Relaxed | – | TASK-13: the queue entry that the probe's wake makes brings the table for probes to the run, and O2 and O3 to the runs that follow; the lock of the notes orders probes |
 //!
 //! Exchanges dominate the cost of tasks. If a task is ready at once, its run begins with one
 //! exchange (none if the join handle is gone already) and ends with one. A poll that leaves the

@@ -1,8 +1,8 @@
 //! Probes: polls of a task that show where it waits.
 //!
 //! A probe wakes a task and has it polled with another waker. A future that waits keeps a clone of
-//! its waker; the clone of this one notes the stack that it is made on, and is the task's ordinary
-//! waker. To the future the poll is a wake without a reason, which every future has to allow.
+//! its waker. Cloning the probe's waker notes the current stack, and makes an ordinary waker of the
+//! task. To the future the poll is a wake without a reason, which every future has to allow.
 
 use super::state::{Life, Wake};
 use super::{Header, TaskRef, Vtable};
@@ -76,8 +76,8 @@ impl Notes {
         wait
     }
 
-    /// Notes the end of a poll that began in the probe of this number. Returns whether a thread
-    /// waits for no further poll.
+    /// Notes the end of a poll that began in the probe of this number. Returns whether this was the
+    /// last poll that some thread waits for.
     fn end_poll(&mut self, address: usize, number: Option<u64>) -> bool {
         let Some(noted) = self.tasks.get_mut(&address) else { return false };
         let is_own = number == Some(noted.number) || broken(Step::TaskProbeNumbers);

@@ -59,7 +59,7 @@ fn end(rig: &Rig, join: Join<()>) {
     assert!(rig.is_well_and_done());
 }
 
-/// A probe of a task that no other thread uses.
+/// A probe of a task that no other thread wakes or probes.
 fn a_probe_alone() {
     let (rig, join, waker) = waiting();
     let probing = thread::spawn({

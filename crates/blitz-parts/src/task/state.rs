@@ -172,7 +172,8 @@ pub(super) enum Leave {
     Complete,
 }
 
-/// One attempt of an exchange: the next value and the duty that comes with it, or none.
+/// One attempt of an exchange: the word changes to the next value or stays, and the caller gets a
+/// duty.
 enum Next<D> {
     To(Word, D),
     Stay(D),

@@ -32,7 +32,7 @@ pub(super) unsafe fn borrowed(
 #[inline]
 pub(super) fn header_of(waker: &Waker) -> Option<NonNull<Header>> {
     let ours = core::ptr::eq(waker.vtable(), &VTABLE);
-    // SAFETY: a waker that has these functions was made by `raw`.
+    // SAFETY: a waker of this table was made by `raw` or `borrowed`.
     ours.then(|| unsafe { header(waker.data()) })
 }
 
@@ -80,7 +80,7 @@ fn raw(header: NonNull<Header>) -> RawWaker {
 /// 1. `data` belongs to a waker of this module.
 #[inline]
 unsafe fn header(data: *const ()) -> NonNull<Header> {
-    // SAFETY: `raw` made it from a pointer that is not null.
+    // SAFETY: `raw` or `borrowed` made it from a pointer that is not null.
     unsafe { NonNull::new_unchecked(data.cast_mut().cast()) }
 }
 

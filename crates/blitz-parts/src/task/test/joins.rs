@@ -35,7 +35,7 @@ fn task_5_an_output_is_dropped_with_its_handle() {
     drop(before);
     assert_eq!(drops.count(), 0, "the task goes on without its handle");
     assert_eq!(rig.run_all(), 2);
-    assert_eq!(drops.count(), 1, "nobody wants it");
+    assert_eq!(drops.count(), 1, "no handle wants the first output");
     drop(after);
     assert_eq!(drops.count(), 2, "no handle wants it");
     assert!(rig.is_well_and_done());

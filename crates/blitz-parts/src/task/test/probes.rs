@@ -168,7 +168,7 @@ fn task_13_a_task_that_awaits_another_still_does_after_a_probe() {
 }
 
 #[test]
-fn task_13_a_probe_of_a_task_that_ends_is_none() {
+fn task_13_a_probe_sees_that_its_task_ends() {
     let (rig, gate, woken) = (Rig::new(), Gate::new(), Woken::new());
     let mut join = rig.spawn(gate.pass());
     assert!(idle(rig.run_one()));
