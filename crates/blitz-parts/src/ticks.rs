@@ -2,9 +2,9 @@
 //! clock, nanoseconds otherwise. Reading it costs less than half as much as reading the system's
 //! clock.
 //!
-//! Two readings of both clocks give the length of a tick. The first is taken when a program first
-//! reads the clock. The second is taken when it first asks for a duration, and again at each
-//! [`refine`].
+//! Two readings of both clocks give the length of a tick. The first is taken by the first call that
+//! needs the length, or of [`refine`], which the start of a pool calls. The second is taken by each
+//! such call until the two are far enough apart, and after that by [`refine`] only.
 
 use crate::counter::Counter;
 use crate::cycles;

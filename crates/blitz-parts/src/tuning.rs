@@ -92,10 +92,10 @@ pub const HARM_PAUSE_MAX: u32 = 65_536;
 /// How long a thread of a Tokio guest yields for work of the pool before it blocks in its reactor:
 /// about as long as a sleep and wake-up take. While it yields it does not look at its sockets. One
 /// task that asks a server of threads by reqwest, one request after the other, 2 workers on 2
-/// virtual processors, by the time on Tokio alone, medians of 31 rounds: 1.52 and 1.56 with one
-/// yield, 0.63 and 0.78 with 10 us, in one sitting. Without [`YIELD_USED`] and the habit, 10 us
-/// gave 0.67 to 0.81 in three sittings, 1.39 and 1.79 in a fourth, where one yield gave 2.98 and
-/// 3.22; 30 us gave 1.78 to 1.88 and 60 us 4.9. On one core the 10 us lose: 1.62 against 1.39.
+/// virtual processors, time divided by that on Tokio alone, medians of 31 rounds: 1.52 and 1.56
+/// with one yield, 0.63 and 0.78 with 10 us, in one sitting. Without [`YIELD_USED`] and the habit,
+/// 10 us gave 0.67 to 0.81 in three sittings, 1.39 and 1.79 in a fourth, where one yield gave 2.98
+/// and 3.22; 30 us gave 1.78 to 1.88 and 60 us 4.9. On one core the 10 us lose: 1.62 against 1.39.
 pub const GUEST_PATIENCE: Duration = Duration::from_micros(10);
 
 /// A yield that takes this long gave the core to another thread: one in vain takes less than 1 us.
@@ -107,8 +107,9 @@ pub const GUEST_SLEPT: Duration = Duration::from_micros(5);
 /// Failures in a row after which a foreign thread stops spinning, or yielding: one may be chance.
 pub const SPIN_CREDIT: u32 = 3;
 
-/// How many waits it then spends without them before it tries once more, at first and at most. A
-/// try that fails costs [`FOREIGN_PATIENCE`], or [`FOREIGN_YIELDS`], so at most a few per cent.
+/// How many waits a foreign thread then spends without spins, or yields, before it tries once more,
+/// at first and at most. A try that fails costs [`FOREIGN_PATIENCE`], or [`FOREIGN_YIELDS`], so at
+/// most a few per cent.
 pub const SPIN_PAUSE_MIN: u32 = 16;
 /// See [`SPIN_PAUSE_MIN`].
 pub const SPIN_PAUSE_MAX: u32 = 256;
@@ -158,8 +159,8 @@ pub const QUEUE_LATENCY_TARGET: Duration = Duration::from_millis(1);
 pub const FOREIGN_LOOK_EVERY: Duration = Duration::from_micros(10);
 
 /// How long a worker polls its own tasks after it took some from the queue, whatever is queued. So
-/// a task that another thread woke or spawned waits for about this, and threads that never stop to
-/// spawn leave the own tasks at least half of the worker.
+/// a task that another thread woke or spawned waits for about this, and threads that never stop
+/// spawning leave the own tasks at least half of the worker.
 pub const FOREIGN_LATENCY_TARGET: Duration = Duration::from_micros(50);
 
 /// Fewest and most polls between two looks at the global queue (tasks document).
@@ -231,8 +232,8 @@ pub const WATCH_MISSED: u32 = if MODELLED { 2 } else { 1_024 };
 /// closures may wait for one that has no thread yet.
 pub const BLOCKING_THREADS_MAX: usize = 512;
 
-/// How long such a thread waits for more by default: starting one costs some 50 us, keeping one a
-/// stack.
+/// How long a thread for closures that block waits for another closure by default: starting a
+/// thread costs some 50 us, keeping it costs a stack.
 pub const BLOCKING_KEEP_ALIVE: Duration = Duration::from_secs(10);
 
 /// Length of the global queue at which `try_spawn` refuses more tasks (tasks document).
@@ -325,7 +326,8 @@ pub const TICK_LATENESS: Duration = Duration::from_millis(5);
 /// How often a sender yields and tries again to send to a socket whose queue is full, before it
 /// pauses: an active receiver has made room by then.
 pub const SEND_TO_YIELDS: u32 = 16;
-/// How long it then pauses before each attempt: the system does not say when there is room.
+/// How long such a sender then pauses before each attempt: the system does not say when there is
+/// room.
 pub const SEND_TO_PAUSE: Duration = Duration::from_millis(2);
 
 /// Bytes that one operation on a file moves at most: changing threads costs microseconds, which is

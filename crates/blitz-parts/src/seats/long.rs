@@ -5,13 +5,13 @@ use std::fmt;
 
 const SLOTS: usize = 256;
 
-/// The addresses of tasks that had a long poll. A type of tasks has an address, too: that of its
-/// functions, which is never the address of a task. Two addresses may share an entry, and then one
-/// of them is forgotten. A new task may have the address of one that has ended. So use this only
-/// for choices where a mistake just costs time.
+/// The addresses of tasks that had a long poll. A type of tasks has an address, too: its
+/// [kind](crate::task::Runnable::kind), which is never the address of a task. Two addresses may
+/// share an entry, and then one of them is forgotten. A new task may have the address of one that
+/// has ended. So use this only for choices where a mistake just costs time.
 pub struct LongTasks {
     places: [AtomicUsize; SLOTS],
-    /// The key of the task that the relief worker polls for the first time; zero if there is none.
+    /// The kind of the task that the relief worker polls for the first time; zero if there is none.
     tried: AtomicUsize,
 }
 
@@ -51,12 +51,13 @@ impl LongTasks {
         }
     }
 
-    /// Notes that the relief worker begins the first poll of a task with this key, or ends it.
+    /// Notes that the relief worker begins a poll, or has ended it. `key` is the task's kind if the
+    /// task's first poll begins, otherwise `None`.
     pub fn set_tried(&self, key: Option<usize>) {
         self.tried.store(key.unwrap_or(0), Relaxed); // O4
     }
 
-    /// Notes that the relief worker does not return from that first poll.
+    /// Notes that the relief worker does not return from the first poll that it has begun.
     pub fn remember_tried(&self) {
         match self.tried.load(Relaxed) {
             0 => {} // O4

@@ -417,8 +417,8 @@ fn canary_mail_without_the_parked_workers_fence() {
     canary(&[Step::SleepLookFence], None, mail_for_a_parked_worker);
 }
 
-/// Worker 0 is parked for a latch and gets mail. Meanwhile the counters may show that worker 0 looks
-/// for work, so that the poster of a job leaves the job to that worker.
+/// Worker 0 is parked for a latch and gets mail. Meanwhile the counters may show that worker 0
+/// looks for work, so that the poster of a job leaves the job to that worker.
 fn a_parked_worker_passes_jobs_on() {
     let rig = Rig::new(2, 1);
     let latch = Rc::new(JobLatch::new(NonNull::from(rig.bed(0))));

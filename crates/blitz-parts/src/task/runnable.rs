@@ -52,9 +52,9 @@ impl Runnable {
     /// The kind of task, an even number. Tasks of one type usually have the same kind; tasks of
     /// different types have different kinds.
     ///
-    /// It is the address of the table for probes, which is the same whether the task is being probed
-    /// or not. The address of a function would not do: the compiler merges functions with equal
-    /// code, such as the names of two `async` blocks of one function.
+    /// It is the address of the table for probes, which is the same whether the task is being
+    /// probed or not. The address of a function would not do: the compiler merges functions with
+    /// equal code, such as the names of two `async` blocks of one function.
     #[inline]
     pub fn kind(&self) -> usize {
         // SAFETY: the entry's reference keeps the task alive.

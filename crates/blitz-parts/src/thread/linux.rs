@@ -145,7 +145,7 @@ mod tests {
             wait.recv().unwrap();
         });
         let thread = told.recv().unwrap();
-        // The thread has not reached its wait yet.
+        // The thread may not have reached its wait yet.
         while !is_blocked(thread) {
             std::thread::yield_now();
         }

@@ -134,7 +134,7 @@ impl Watch {
         self.need_after_fence()
     }
 
-    /// As [`need`](Self::need), for a caller that has passed a SeqCst fence since.
+    /// As [`need`](Self::need), for a caller that has passed a SeqCst fence after the use.
     #[inline]
     pub fn need_after_fence(&self) -> Need {
         self.turns.take();

@@ -239,7 +239,7 @@ impl Levels {
     /// Returns `Err` if another call has to continue.
     pub(super) fn next(&mut self, max: usize) -> Result<Option<u64>, Unfinished> {
         let mut left = max;
-        // A slot that is being cleared gets no new entries, and its entries have to move in any
+        // A slot that is being cleared is not searched, because its entries have to move in any
         // case.
         while let Some(place) = self.clearing {
             if left == 0 {
