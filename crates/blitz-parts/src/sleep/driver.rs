@@ -36,8 +36,8 @@ pub trait Driver: Any + Send + Sync {
     /// While any waker is kept, `poll` and `block` return true.
     fn call_kept(&self) {}
 
-    /// Called when every worker but the one in `block` has just gone to sleep, or when the last
-    /// closure that may block has ended while they sleep.
+    /// Called by a worker that is about to sleep when no worker is active any more. Also called
+    /// when the last closure that may block has ended while all workers sleep.
     fn pool_is_idle(&self) {}
 
     /// Returns the events that tasks of pools wait for, as far as the driver knows them. Any thread

@@ -401,8 +401,9 @@ impl Sleep {
 
     /// Whether there is more work than the first look showed. A worker with a public job pushes
     /// others behind it with a light fence, and notifies no worker. If this worker took the public
-    /// job, or saw that it was taken, the other one relies on it to see the jobs behind. So look
-    /// again after a fence that pairs with the light one, and after the public job was seen gone.
+    /// job, or saw that it was taken, the pusher relies on this worker to see the jobs behind. So
+    /// look again after a fence that pairs with the light one, and after the public job was seen
+    /// gone.
     fn more_in_private(&self, before: Counts, more: impl Fn() -> bool) -> bool {
         let private = self.is_asymmetric() && before.inactive() < self.in_service(); // O14
         if !private || broken(Step::SleepCascadeAgain) {

@@ -314,8 +314,8 @@ impl Blocks {
         Some(bundle)
     }
 
-    /// The room of a guest that is about to take a bundle: none. It frees what it has too much of.
-    /// Returns `None` if its thread ends.
+    /// The room of a guest that is about to take a bundle: none. The guest first frees each stack
+    /// that has at least a bundle. Returns `None` if its thread ends.
     fn room_of_guest(&self) -> Option<usize> {
         let is_kept = STOCKED && GUEST.try_with(|_| ()).is_ok();
         for class in (0..CLASSES).filter(|class| self.bundle(*class).is_some()) {

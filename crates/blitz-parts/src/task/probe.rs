@@ -185,7 +185,7 @@ impl Drop for Probe {
 #[must_use]
 pub(super) struct ProbedPoll {
     address: usize,
-    /// That of the probe, if there still was one when the poll began.
+    /// The number of the probe, if the task was still probed when the poll began.
     number: Option<u64>,
 }
 

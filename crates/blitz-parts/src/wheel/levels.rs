@@ -163,7 +163,7 @@ impl Levels {
                 Links { before: newest, after: oldest }
             }
         };
-        // SAFETY: obligation 1, which has those of `place`.
+        // SAFETY: the entry stays where it is, and the lock is held (obligation 1).
         let node = unsafe { node_of(entry) };
         node.links = Some(links);
         node.tick = tick;
