@@ -1,4 +1,4 @@
-//! Ids of tasks.
+//! Ids of tasks and jobs.
 
 #![forbid(unsafe_code)]
 
@@ -7,7 +7,7 @@ use std::fmt;
 
 /// The id of a task or job: a serial number, unique in the process.
 ///
-/// A greater id is not always the newer one.
+/// A newer task or job may have a smaller id than an older one.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Id(Serial);
 

@@ -1,4 +1,5 @@
-//! Routes panics: to the waiting thread, or else to the pool's handler. None is lost.
+//! Continues a panic on the thread that waits, reads its text, and aborts where a frame must not
+//! unwind.
 
 use blitz_parts::prim::{model_has_failed, thread};
 use std::io::Write;
@@ -15,7 +16,7 @@ pub(crate) fn resume_if_err<R>(result: thread::Result<R>) -> R {
     }
 }
 
-/// The text of a panic, if it has one.
+/// The text of a panic. A payload that is not a string has a phrase instead.
 pub(crate) fn message(payload: &Payload) -> &str {
     if let Some(text) = payload.downcast_ref::<&'static str>() {
         text
@@ -26,7 +27,7 @@ pub(crate) fn message(payload: &Payload) -> &str {
     }
 }
 
-/// Writes one line to standard error, if it is open: `eprintln!` would panic if not.
+/// Writes one line to standard error. Ignores a failure to write; `eprintln!` would panic.
 pub(crate) fn say(text: &str) {
     let _ = writeln!(std::io::stderr(), "blitz: {text}");
 }

@@ -65,7 +65,7 @@ fn broadcasts_at_the_end_run() {
     check(2_000, at_the_end);
 }
 
-/// A worker that leaves posts to one that may have left.
+/// Each of two workers posts a job to the other from its exit handler. The other may have left.
 fn from_an_exit_handler() {
     let settings = any_settings(2).exit_handler(|index| {
         let worker = current().unwrap();

@@ -280,7 +280,7 @@ fn canary_kept_wakers_are_not_called() {
     canary(Step::DriverCallsKept, users_wait_for_sockets);
 }
 
-/// A deferred waker blocks until another one is called, by another worker.
+/// A kept waker blocks until another worker has called another kept waker.
 fn kept_wakers_wait_for_each_other() {
     let runtime = Runtime::new(2);
     let window = Window::of(&runtime);

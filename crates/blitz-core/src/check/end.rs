@@ -22,7 +22,7 @@ fn end_of_everything() {
                         gate.passed().await;
                         yield_now().await;
                         // Yield the thread, too: otherwise a thread of high priority would starve
-                        // the one that ends this.
+                        // the thread that ends the pool.
                         thread::yield_now();
                     },
                     2 => {
@@ -57,7 +57,7 @@ fn everything_ends() {
     check(2_000, end_of_everything);
 }
 
-/// The pool ends at once, with tasks that were never polled, and one that waits for another.
+/// The pool ends at once, with tasks that were never polled and a task that waits for another.
 fn end_at_once() {
     let runtime = Runtime::new(4);
     let first = runtime.spawn(std::future::pending::<()>());

@@ -14,7 +14,7 @@ pub(crate) fn spawn_in(team: &Team, hold: Option<Hold>, f: impl FnOnce() + Send 
     }
 }
 
-/// As [`spawn_in`]; jobs of the same worker start in the order of these calls.
+/// As [`spawn_in`]; jobs that one worker spawns start in the order of these calls.
 pub(crate) fn spawn_fifo_in(team: &Team, hold: Option<Hold>, f: impl FnOnce() + Send + 'static) {
     let Some(hold) = hold else { return refuse(team, f) };
     let work = job(hold, f);

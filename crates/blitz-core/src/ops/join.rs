@@ -47,8 +47,8 @@ where
     in_worker(team, |owner, left| join_moved(owner, left, a, b))
 }
 
-/// Runs both closures on workers of the current team; `left` says that they have left the caller's
-/// thread.
+/// Runs both closures on workers of the current team. `left` says whether they have left the
+/// caller's thread.
 pub(crate) fn join_moved<A, B, RA, RB>(owner: Owner<'_>, left: bool, a: A, b: B) -> (RA, RB)
 where
     A: FnOnce(bool) -> RA + Send,

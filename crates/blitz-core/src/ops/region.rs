@@ -10,7 +10,7 @@ use crate::team::{Owner, current};
 /// of nanoseconds.
 ///
 /// On a thread that is not a worker nothing is recorded. The thread that calls `block_on` or runs
-/// the body of `#[blitz::main]` is none: open the region in a task, a job or
+/// the body of `#[blitz::main]` is not a worker: open the region in a task, a job or
 /// [`install`](crate::install).
 ///
 /// ```
