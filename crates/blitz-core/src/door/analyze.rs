@@ -155,7 +155,7 @@ impl<R> fmt::Display for Analysis<R> {
 /// an analysis do not get slower.
 ///
 /// It starts a thread outside the pool, and the caller waits as in [`install`](crate::install).
-/// Tasks that `f` spawns, timers and sockets belong to the current pool, and are not counted. Work
+/// Tasks, timers and sockets that `f` starts belong to the current pool, and are not counted. Work
 /// of other pools is not counted, either; a wait for it counts as work. So does time in which the
 /// system runs other threads: measure an optimised build on a quiet machine. A job's handle that is
 /// awaited, not joined, does not lengthen the span.

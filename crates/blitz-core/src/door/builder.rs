@@ -84,8 +84,8 @@ impl PoolBuilder {
     /// 0, the default, means one per core that this process may use, by affinity and CPU quota.
     /// There may be more workers than cores, up to [`Pool::MAX_WORKERS`].
     ///
-    /// The variable `BLITZ_WORKERS` applies only to the global pool if this is 0, to
-    /// [`workers_from_env`](PoolBuilder::workers_from_env), and to the attribute macros.
+    /// The variable `BLITZ_WORKERS` applies to [`workers_from_env`](PoolBuilder::workers_from_env),
+    /// to the attribute macros, and to the global pool if this is 0. Other pools ignore it.
     #[doc(alias = "num_threads")]
     #[doc(alias = "num_workers")]
     #[doc(alias = "worker_threads")]
@@ -585,8 +585,9 @@ impl PoolBuilder {
     ///
     /// The variable `BLITZ_INSPECT` does the same for each pool without this setting, and prints
     /// the address of the page. An address that cannot be used is an error when the pool is built,
-    /// and so is one that other machines can reach without a token. If only the port of the
-    /// variable is taken, the pool reports it and goes on. Nothing listens otherwise.
+    /// and so is one that other machines can reach without a token. If the page of the variable
+    /// cannot be opened, for example because its port is taken, the pool reports that and goes on.
+    /// Without this setting and the variable nothing listens.
     ///
     /// ```
     /// let pool = blitz::Pool::builder().workers(2).inspect("127.0.0.1:0").build()?;

@@ -197,7 +197,7 @@ pub fn explain() -> Explanation {
     with_current_team(Explanation::of)
 }
 
-/// As [`explain`](crate::explain()), and polls the tasks that wait to see in which functions.
+/// As [`explain`](crate::explain()), and polls the waiting tasks to find where they wait.
 ///
 /// Up to 1,000 tasks are woken once, those that have waited longest. Each is polled with a waker
 /// whose clones note the stack that they are made on; a future that waits keeps such a clone. For
@@ -205,10 +205,10 @@ pub fn explain() -> Explanation {
 /// nevertheless: code of the program runs, and the time that a task has waited begins anew. So it
 /// is for hangs that `explain` does not explain, not for every minute.
 ///
-/// It waits for the polls up to one second, and not for a pool that hangs. Call it from a thread
-/// that is no worker, since a worker polls nothing meanwhile. Only one thread of a process probes
-/// at a time, and others wait for their turn: each turn ends after that second and the lookup of
-/// names, even if a worker waits for its turn, too.
+/// It waits for the polls for one second at most, even if the pool hangs. Call it from a thread
+/// that is not a worker, since a worker polls nothing while it probes. Only one thread of a process
+/// probes at a time; the others wait for their turn. A turn ends after at most that second and the
+/// lookup of names, even if a worker that should poll waits for its own turn.
 ///
 /// Names of functions need a program that is not stripped; lines need information for debuggers
 /// (`debug = "line-tables-only"`). Looking them up takes some tenths of a second the first time.
@@ -262,7 +262,8 @@ pub(super) fn with_current_team<R>(f: impl FnOnce(&Team) -> R) -> R {
     }
 }
 
-/// As [`with_current_team`], but does not build the global team.
+/// As [`with_current_team`], but does not build the global team. A thread that a pool has adopted
+/// belongs to that pool only inside the pool's operations.
 pub(super) fn try_with_current_team<R>(f: impl FnOnce(&Team) -> R) -> Option<R> {
     let entered = entered();
     match (&entered, current()) {

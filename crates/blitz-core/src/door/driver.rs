@@ -36,7 +36,10 @@ pub fn with_current<D: Driver, R>(
     })?
 }
 
-/// Calls `f` with the driver of the pool that [`with_current`] would use, if there is one already.
+/// Calls `f` with the driver of the pool that [`with_current`] would use, if that pool has one.
+///
+/// Unlike `with_current`, it does not find the pool that has adopted the current thread while the
+/// thread is in none of the pool's operations.
 pub fn with_plugged<D: Driver, R>(f: impl FnOnce(&D) -> R) -> Option<R> {
     try_with_current_team(|team| team.with_plugged(f)).flatten()
 }
@@ -52,7 +55,7 @@ pub fn of<D: Driver>(
     handle.team().driver_arc(make)
 }
 
-/// Returns when the pool that [`with_current`] would use was built, if that pool was built with a
+/// Returns when the pool that [`with_plugged`] would use was built, if that pool was built with a
 /// paused clock.
 #[must_use]
 pub fn paused_since() -> Option<Instant> {

@@ -22,9 +22,9 @@ impl PoolBuilder {
     /// Settings of a pool whose only worker is the thread that builds it. The thread works only
     /// while it waits inside the pool's operations.
     ///
-    /// Same as `workers(1)` and [`use_current_thread`](PoolBuilder::use_current_thread). Unlike in
-    /// Tokio, tasks must be `Send`; use a [`LocalSet`](crate::LocalSet) for others. A thread that
-    /// is a worker of another pool cannot build such a pool.
+    /// Same as `workers(1)` and [`use_current_thread`](PoolBuilder::use_current_thread). As in
+    /// Tokio, spawned tasks must be `Send`; use a [`LocalSet`](crate::LocalSet) for others. A
+    /// thread that is a worker of another pool cannot build such a pool.
     ///
     /// ```
     /// let runtime = blitz::runtime::Builder::new_current_thread().enable_all().build()?;

@@ -59,7 +59,7 @@ impl Drop for Building {
 /// ```
 ///
 /// # Errors
-/// If `BLITZ_WORKERS` cannot be used or the system starts no thread.
+/// If the system starts no thread, or if a variable such as `BLITZ_WORKERS` is invalid.
 pub fn global() -> Result<&'static Pool, BuildError> {
     global_or_build(|| Ok(PoolBuilder::new().for_global()))
 }

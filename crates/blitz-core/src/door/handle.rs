@@ -146,7 +146,7 @@ impl Handle {
     }
 
     /// Keeps the pool at work. Returns `None` on one of its workers, since the pool does not end
-    /// before that returns.
+    /// while that worker is in a call.
     ///
     /// # Panics
     /// If the pool has ended.

@@ -18,8 +18,8 @@ use crate::worker::visit;
 
 /// Runs both closures, potentially at the same time, and returns both results.
 ///
-/// They run on two workers of the current pool, or of the global pool if the current thread belongs
-/// to none.
+/// If the caller is a worker, they run on its pool, even if the thread has entered another pool.
+/// Any other thread uses the current or the global pool.
 ///
 /// Forking is cheap: a `join` whose second closure is not stolen costs a few nanoseconds. So a
 /// sequential cut-off is rarely needed, unless a leaf is only a few instructions.
@@ -190,7 +190,8 @@ where
 /// ```
 ///
 /// # Panics
-/// If `op` or a spawned job panics, the first such panic continues here, after all jobs are done.
+/// If `op` panics, its panic continues here after all jobs are done. Otherwise the first panic of a
+/// job does.
 #[track_caller]
 pub fn scope<'scope, OP, R>(op: OP) -> R
 where
@@ -236,7 +237,8 @@ where
     with_working_team(|team| scope_fifo::scope_in(team, op))
 }
 
-/// As [`in_place_scope`](crate::in_place_scope); jobs start in the order of their spawning.
+/// As [`in_place_scope`](crate::in_place_scope); jobs that one worker spawns start in the order of
+/// their spawning.
 ///
 /// ```
 /// let mut total = 0;
@@ -309,7 +311,7 @@ where
     with_held_team(|team, hold| detached::spawn_fifo_in(team, hold, f));
 }
 
-/// Runs `op` once on every worker, and returns the results by the workers' index.
+/// Runs `op` once on every worker, and returns the results in the order of the workers' indices.
 ///
 /// The workers are those of the current or the global pool. Each worker runs `op` when it next
 /// looks for work.
@@ -349,8 +351,8 @@ where
 
 /// Runs one job of the current pool, if there is one. Returns `None` outside a pool.
 ///
-/// The job is this worker's oldest own job, a job that only this worker may run, or a job of
-/// another worker.
+/// The job is this worker's oldest own job, a job that only this worker may run, a job from
+/// outside the pool, or a job of another worker.
 ///
 /// ```
 /// assert_eq!(blitz::yield_job(), None);

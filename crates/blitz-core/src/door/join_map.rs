@@ -30,7 +30,7 @@ use std::hash::{BuildHasher, Hash, RandomState};
 #[must_use = "dropping the map aborts its tasks"]
 pub struct JoinMap<K, V, S = RandomState> {
     set: JoinSet<V>,
-    /// Every task of the map. Its handle prevents reuse of the id.
+    /// Every task of the map, including tasks that have lost their keys.
     tasks: HashMap<Id, Member<K>>,
     /// The tasks by the hashes of their keys.
     by_hash: HashMap<u64, Vec<Id>>,

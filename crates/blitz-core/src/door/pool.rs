@@ -32,8 +32,8 @@ use std::time::Duration;
 
 /// A set of worker threads, which run jobs and poll tasks.
 ///
-/// [`Runtime`](crate::Runtime) is another name of this type. Each free function of the crate, such
-/// as [`join`](crate::join) and [`spawn`](crate::spawn), is a method here, too.
+/// [`Runtime`](crate::Runtime) is another name of this type. Most free functions of the crate, such
+/// as [`join`](crate::join) and [`spawn`](crate::spawn), are methods here, too.
 ///
 /// # The end
 /// Dropping the pool cancels the tasks that are left. It waits for spawned jobs, for
@@ -89,7 +89,7 @@ impl Pool {
     /// ```
     ///
     /// # Errors
-    /// If the system starts no thread, or if `BLITZ_SCHEDULER` cannot be used.
+    /// If the system starts no thread, or if a variable such as `BLITZ_SCHEDULER` is invalid.
     pub fn new() -> Result<Pool, BuildError> {
         Pool::builder().build()
     }

@@ -40,7 +40,7 @@ pub struct TaskMetrics {
     pub queue_batches: u64,
     /// Times that a task was made to yield because its budget was spent.
     pub budget_yields: u64,
-    /// Tasks that wait to be woken, and have been polled before.
+    /// Tasks that have waited at least once and have not ended, even if they are runnable now.
     pub waiting: u64,
     /// Tasks in the queue right now.
     pub queue_depth: u64,
@@ -54,8 +54,8 @@ pub struct TaskMetrics {
     pub blocking_queue_depth: u64,
     /// Counters of the signal tree; `None` in the stealing scheduler.
     pub signal: Option<SignalMetrics>,
-    /// How long polls took. A poll that was not timed counts as if it took as long as the next one
-    /// that was.
+    /// How long polls took. A poll that was not timed counts as if it took as long as the next
+    /// timed one.
     pub poll_times: Histogram,
     /// How long runnable tasks waited until they were polled. Only some tasks are timed.
     pub schedule_latencies: Histogram,

@@ -40,7 +40,8 @@ pub struct Dump {
     pub all_sleep: bool,
     /// The jobs event counter: even if a worker is about to sleep.
     pub jec: u32,
-    /// Reasons for the pool to go on: its handle, and detached jobs.
+    /// Reasons for the pool to go on: its handle, spawned jobs and closures, calls of other threads
+    /// that wait for jobs, and shielded sections.
     pub alive: usize,
     /// Reasons for tasks to be polled: the handle, and shielded sections.
     pub task_holds: usize,

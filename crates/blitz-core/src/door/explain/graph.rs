@@ -38,7 +38,7 @@ impl Graph {
         let mut alive = self.can_be_woken.clone();
         let mut next: Vec<_> = (0..alive.len()).filter(|&task| alive[task]).collect();
         while let Some(task) = next.pop() {
-            // A task that can be woken can end, and so wake the one that awaits it.
+            // A task that can be woken can end, and so wake the task that awaits it.
             if let Some(waiter) = self.awaited_by[task].filter(|&waiter| !alive[waiter]) {
                 alive[waiter] = true;
                 next.push(waiter);
@@ -125,8 +125,8 @@ mod tests {
     }
 
     #[test]
-    fn tasks_that_wait_for_a_cycle_are_behind_it() {
-        // 0 awaits 1 and 2; 1 and 0 await each other; 3 awaits nothing and nothing wakes it.
+    fn stuck_tasks_beside_a_cycle_are_not_in_it() {
+        // 0 and 1 await each other; 0 also awaits 2; 2 and 3 await nothing, and nothing wakes them.
         let (stuck, cycles) = found(&graph(4, &[(0, 1), (1, 0), (0, 2)], &[]));
         assert_eq!(stuck, [0, 1, 2, 3]);
         assert_eq!(cycles.len(), 1);

@@ -321,8 +321,8 @@ impl WaitingTask {
 
     /// Returns the places at which it waits, if it was [probed](crate::probe()).
     ///
-    /// There is one for each waker that its future has kept in that poll, up to 16. If more than a
-    /// hundred tasks were probed, there are fewer: 2,000 stacks in all.
+    /// There is one for each place at which its future has kept a waker in that poll, up to 16. All
+    /// tasks together have at most 2,000 stacks: if many tasks were probed, each may have fewer.
     #[must_use]
     pub fn stacks(&self) -> &[TaskStack] {
         &self.stacks

@@ -94,9 +94,9 @@ impl Handle {
     /// ```
     ///
     /// # Errors
-    /// If the address cannot be used, or if other machines can reach it and there is no token. If
-    /// another pool has opened the page there with another token, or without a host name of the
-    /// settings.
+    /// If the address cannot be used, or if other machines can reach it and there is no token. Also
+    /// fails if another pool has opened the page there with another token, or without one of the
+    /// host names in the settings.
     pub fn inspect(&self, settings: impl Into<Inspect>) -> io::Result<Option<Page>> {
         self.show(&settings.into(), "pool")
     }

@@ -1,8 +1,8 @@
 //! A trace for the page: coarse enough for any number of workers.
 //!
 //! The window is divided into cells. Slices that are shorter than a cell and begin in the same cell
-//! are merged into one, with their count. So the size of the answer is bounded, however much was
-//! recorded.
+//! are merged into one, with their count. So the size of the answer hardly depends on how much was
+//! recorded. Regions are not merged with each other, and all marks of trouble are kept.
 
 #![forbid(unsafe_code)]
 
