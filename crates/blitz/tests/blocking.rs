@@ -65,7 +65,7 @@ fn as_many_threads_as_block_at_once() {
 }
 
 #[test]
-fn no_more_than_allowed_and_the_others_wait_in_order() {
+fn no_more_threads_than_allowed_run_closures_at_once() {
     watched("no_more_than_allowed", |watch| {
         let builder = Runtime::builder().workers(1).max_blocking_threads(2);
         let runtime = watch.runtime(builder.build().unwrap());

@@ -61,7 +61,7 @@ fn yielder(handle: &Handle, busy: Busy) {
     }));
 }
 
-/// Two tasks that wake each other, and so always have one in the LIFO slot.
+/// Two tasks that wake each other, so one of them is always in the LIFO slot.
 fn ping_pong(handle: &Handle, busy: Busy) {
     let (ping, pong) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
     ping.notify_one();
@@ -85,7 +85,7 @@ fn spender(handle: &Handle, busy: Busy) {
     }));
 }
 
-/// A task whose join handles are always ready: the awaited task has just run.
+/// A task whose join handles are always ready: the awaited job has just run.
 fn joiner(handle: &Handle, busy: Busy) {
     drop(handle.spawn(async move {
         while busy.turn() {

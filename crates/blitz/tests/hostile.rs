@@ -121,8 +121,8 @@ fn wakers_of_jobs_and_sets_may_use_them() {
         set.lock().unwrap().spawn_on(std::future::pending::<()>(), handle);
         let (third, waker) = Hostile::new({
             let set = set.clone();
-            // If it is called where the set is polled, the user's own lock is taken; otherwise it
-            // uses the set.
+            // While the test itself uses the set, it holds the lock, and this does nothing.
+            // Otherwise this uses the set.
             move || {
                 if let Ok(mut set) = set.try_lock() {
                     drop(set.try_join_next());
@@ -139,8 +139,8 @@ fn wakers_of_jobs_and_sets_may_use_them() {
 }
 
 #[test]
-fn wakers_of_a_local_set_may_use_it_from_elsewhere() {
-    watched("wakers_of_a_local_set_may_use_it_from_elsewhere", |_| {
+fn wakers_of_a_local_set_may_abort_its_tasks() {
+    watched("wakers_of_a_local_set_may_abort_its_tasks", |_| {
         let (open, opened) = blitz::sync::oneshot::channel::<()>();
         let mut set = Box::pin(LocalSet::new());
         let task = set.spawn_local(async move { opened.await.unwrap() });

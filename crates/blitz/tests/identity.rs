@@ -42,7 +42,7 @@ impl Sight {
 struct Witness(Arc<Mutex<Vec<Sight>>>);
 
 impl Witness {
-    /// A job that looks around.
+    /// A job that records what it sees.
     fn job(&self) -> impl FnOnce() + Send + 'static {
         let seen = self.0.clone();
         move || seen.lock().unwrap().push(Sight::here())

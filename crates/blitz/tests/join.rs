@@ -145,7 +145,8 @@ fn a_job_hidden_behind_a_long_leaf_is_found() {
         let pool = watch.pool(pool(2));
         for _ in 0..200 {
             // The other worker is kept busy while the inner fork is pushed, so that the fork stays
-            // private; then it goes idle and must find it although its owner never forks again.
+            // private. Then the other worker goes idle, and must find the fork although its owner
+            // never forks again.
             let ((busy, is_busy), (free, is_free)) = (channel::<()>(), channel::<()>());
             let (done, is_done) = channel::<()>();
             pool.join(

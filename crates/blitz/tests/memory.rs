@@ -48,8 +48,8 @@ const WORKERS: usize = 2;
 /// else.
 const KEPT: usize = (WORKERS + 2) << 20;
 
-/// Bytes that the signal scheduler keeps for each task that ever waited at the same time: its slot
-/// in the arena.
+/// Bytes that the signal scheduler keeps for each slot of its arena. It has as many slots as tasks
+/// ever waited at the same time.
 const SLOT: usize = 20;
 
 /// The number of idle phases in which a pool has to give memory back. One is enough, unless a thief
@@ -62,9 +62,9 @@ fn idle_phase(runtime: &Runtime) {
     wait_for(|| runtime.pool().dump().all_sleep);
 }
 
-/// Compares the bytes that are live before a burst, and when the pool is idle again, on both
-/// schedulers. All work of a burst is done when it returns. `waiting`: how many tasks wait at the
-/// same time at most.
+/// Compares the bytes that are live before a burst with those that are live when the pool is idle
+/// again, on both schedulers. `burst` returns when all of its work is done. At most `waiting` of
+/// its tasks wait at the same time.
 fn after(name: &'static str, waiting: usize, burst: impl Fn(&Runtime)) {
     static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
     let _alone = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);

@@ -50,12 +50,12 @@ fn on_one_and_two(test: &'static str, program: impl Fn(&Runtime)) {
     });
 }
 
-/// A moment that a timer ends.
+/// Waits until a timer fires, after a millisecond.
 fn nap() {
     block_on(sleep(Duration::from_millis(1)));
 }
 
-/// Calls `start` with a sender. Each of `count` jobs sends a message when it has run. Waits for all
+/// Calls `start` with a sender, with which each of `count` jobs sends one message. Waits for all
 /// messages.
 fn expect(count: usize, start: impl FnOnce(mpsc::Sender<()>)) {
     let (send, receive) = mpsc::channel();

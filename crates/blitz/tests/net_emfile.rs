@@ -72,7 +72,7 @@ fn limit(descriptors: u64) {
     setrlimit(Resource::Nofile, Rlimit { current: Some(descriptors), maximum }).unwrap();
 }
 
-/// Sockets that connect to `address` without another descriptor.
+/// Sockets that are not connected yet: a connect needs no further descriptor.
 fn clients(count: usize, domain: Domain) -> Vec<Socket> {
     (0..count).map(|_| Socket::new(domain, Type::STREAM, None).unwrap()).collect()
 }

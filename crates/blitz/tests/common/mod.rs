@@ -1,4 +1,4 @@
-//! A watchdog for tests that could hang: it dumps the pools, then ends the process.
+//! Helpers that tests share, such as a watchdog: if a test hangs, it dumps the pools and aborts.
 
 #![allow(dead_code, reason = "each test binary uses a part of it")]
 
@@ -83,14 +83,15 @@ pub fn runtime(workers: usize) -> Runtime {
     Runtime::builder().workers(workers).build().unwrap()
 }
 
-/// Returns once `done` does.
+/// Returns once `done` returns true.
 pub fn wait_for(done: impl Fn() -> bool) {
     while !done() {
         std::thread::yield_now();
     }
 }
 
-/// Returns once `count` tasks of the pool wait to be woken.
+/// Returns once `count` tasks of the pool have begun to wait and have not ended. A worker may still
+/// be inside the poll of the last one.
 pub fn wait_for_parked(handle: &Handle, count: u64) {
     wait_for(|| handle.metrics().tasks.waiting >= count);
 }

@@ -26,7 +26,7 @@ fn files(dir: &Path) -> Vec<PathBuf> {
 fn only_file(dir: &Path, word: &str) -> Vec<u8> {
     wait_for(|| !files(dir).is_empty());
     let found = files(dir);
-    assert_eq!(found.len(), 1, "others within ten seconds are no news: {found:?}");
+    assert_eq!(found.len(), 1, "no other is written within ten seconds: {found:?}");
     let name = found[0].file_name().unwrap().to_str().unwrap();
     assert!(name.contains(word), "{name}");
     let file = fs::read(&found[0]).unwrap();
@@ -50,8 +50,7 @@ fn a_stall_leaves_a_file_while_it_lasts() {
             }
         });
         wait_for(|| begun.load(SeqCst));
-        // The watch checks workers only while work waits. This is a job, because a relief worker
-        // takes none.
+        // Work waits behind the stuck task. It is a job, because a relief worker takes none.
         let waits = pool.spawn_cpu(|| ());
         stuck.join().unwrap();
         waits.join().unwrap();

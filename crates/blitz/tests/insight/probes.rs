@@ -22,7 +22,7 @@ fn functions(explanation: &Explanation, id: task::Id) -> Vec<String> {
 }
 
 /// A line of this file, as stacks show it. Only builds with full debug information have whole names
-/// of functions, so the tests go by lines.
+/// of functions, so the tests compare lines.
 fn here(line: u32) -> String {
     format!("insight/probes.rs:{line}:")
 }

@@ -129,7 +129,7 @@ fn labels_are_escaped_and_workers_are_separate_if_requested() {
     assert_eq!(sum, metrics.total().jobs as f64);
 }
 
-/// A future of one type in many.
+/// A future that is ready at once. Each `N` makes a type of its own.
 struct Kind<const N: usize>;
 
 impl<const N: usize> Future for Kind<N> {

@@ -70,7 +70,7 @@ fn wakers_are_counted_and_states_are_listed() {
     let abort = task.abort_handle();
     assert_eq!(waiting(&pool, task.id()).wakers(), 3, "an abort handle is taken for one");
     drop(abort);
-    // The only worker is busy, so the task stays runnable.
+    // The only worker is busy, so the task stays runnable until a spare takes it.
     let (go, gone) = mpsc::channel::<()>();
     let (began, begun) = mpsc::channel();
     pool.spawn_detached(move || {
