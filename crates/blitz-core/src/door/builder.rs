@@ -10,10 +10,8 @@ use super::threads::{Spawn, Starting, ThreadBuilder, spawn_default};
 use super::trace;
 use crate::base::BuildError;
 use crate::base::ambient::Ambient;
-use crate::state::Scheduler;
-use crate::state::{
-    Config, SlowPoll, StallReport, TraceOn, TraceTrigger, WaitPolicy, default_workers,
-};
+use crate::state::{Config, Scheduler, SlowPoll, StallReport, TraceOn, TraceTrigger};
+use crate::state::{WaitPolicy, default_workers};
 use crate::task;
 use crate::team::Team;
 use crate::worker::{adopt, connect, is_worker, run_start_handler};
@@ -586,8 +584,8 @@ impl PoolBuilder {
     /// The variable `BLITZ_INSPECT` does the same for each pool without this setting, and prints
     /// the address of the page. An address that cannot be used is an error when the pool is built,
     /// and so is one that other machines can reach without a token. If the page of the variable
-    /// cannot be opened, for example because its port is taken, the pool reports that and goes on.
-    /// Without this setting and the variable nothing listens.
+    /// cannot be opened, as if its port is taken, the pool reports it and goes on. Otherwise nothing
+    /// listens.
     ///
     /// ```
     /// let pool = blitz::Pool::builder().workers(2).inspect("127.0.0.1:0").build()?;
