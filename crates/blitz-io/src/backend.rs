@@ -6,9 +6,11 @@ use std::fmt;
 
 /// How a runtime does its file and socket operations.
 ///
-/// Sockets wait for readiness (epoll, kqueue) in either case, since that is the fastest way here.
-/// io_uring takes over files, which otherwise need a thread that blocks, and operations that own
-/// their buffer, such as [`TcpStream::recv_owned`](crate::net::TcpStream::recv_owned).
+/// Sockets read and write when they are ready (epoll, kqueue) with every backend, since that is the
+/// fastest way here. io_uring takes over files, which otherwise need a thread that blocks. With
+/// [`Backend::IoUring`] it also takes over [`TcpListener::accept`](crate::net::TcpListener::accept)
+/// and the operations that own their buffer, such as
+/// [`TcpStream::recv_owned`](crate::net::TcpStream::recv_owned).
 ///
 /// A filter of system calls may forbid io_uring after the runtime was built. Then files go on with
 /// threads and sockets with readiness. Operations that io_uring has begun still complete, with one

@@ -1,4 +1,5 @@
-//! Sockets and timers of the Blitz runtime. Use it through `blitz-rt`.
+//! Sockets, timers, files, signals and child processes of the Blitz runtime. Use them through
+//! `blitz-rt`.
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
 

@@ -46,7 +46,8 @@ impl DirBuilder {
     /// Makes the directory.
     ///
     /// # Errors
-    /// If something exists at `path`, or if the system reports another error.
+    /// If something exists at `path`, or if the system reports another error. With
+    /// [`recursive`](DirBuilder::recursive) a directory may exist there.
     pub async fn create(&self, path: impl AsRef<Path>) -> io::Result<()> {
         let (this, path) = (*self, path.as_ref().to_owned());
         let create = move || {

@@ -7,13 +7,15 @@
 //! | see what is in a directory | [`read_dir`] |
 //! | make directories | [`create_dir`], [`create_dir_all`], [`DirBuilder`] |
 //!
-//! The system cannot say when a file would be ready, so each operation runs on a thread where it
-//! may block: see [`spawn_blocking`](blitz_core::spawn_blocking). A thread change costs
-//! microseconds. One call that reads all is better than many that read a little, and a
-//! [`BufReader`](crate::io::BufReader) is better than lines one by one.
+//! The system cannot say when a file would be ready, so operations run on threads where they may
+//! block: see [`spawn_blocking`](blitz_core::spawn_blocking). With io_uring the system itself reads
+//! and writes a [`File`]. A thread change costs microseconds. One call that reads all is better
+//! than many that read a little, and a [`BufReader`](crate::io::BufReader) is better than lines one
+//! by one.
 //!
 //! An operation that has begun finishes, even if no task waits for it any more. Dropping its future
-//! does not undo it, and the end of the runtime waits for it.
+//! does not undo it, and the end of the runtime waits for it. The exception is a read by io_uring:
+//! the drop of its [`File`] and the end of the runtime cancel it.
 //!
 //! ```
 //! # fn main() -> std::io::Result<()> { blitz::block_on(async {

@@ -127,7 +127,7 @@ impl Stage {
     /// [`poll_sought`](Stage::poll_sought).
     ///
     /// # Errors
-    /// If something is in flight.
+    /// If something is in flight, or if the offset is out of range.
     pub(super) fn seek(&mut self, file: &Arc<File>, mut to: SeekFrom) -> io::Result<()> {
         let State::Idle(buffer) = &mut self.state else {
             return Err(io::Error::other("wait for the operation in flight before a seek"));

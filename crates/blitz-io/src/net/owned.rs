@@ -31,8 +31,9 @@ macro_rules! owned {
             /// ```
             ///
             /// # Errors
-            /// If the system reports an error, or if the runtime has ended. In the latter case the
-            /// buffer is lost.
+            /// If the system reports an error, or if the runtime has ended. The buffer comes back
+            /// with the error. It comes back empty only if io_uring was forbidden or had no memory
+            /// while it had the buffer.
             pub async fn recv_owned(&self, mut buffer: Vec<u8>) -> (io::Result<usize>, Vec<u8>) {
                 if let Some(uring) = driver::uring_for_sockets() {
                     match uring.recv(self.as_fd(), buffer).await {

@@ -299,7 +299,8 @@ impl UdpSocket {
         self.io.get().set_multicast_loop_v6(on)
     }
 
-    /// Joins a multicast group on the interface with this address; on any if it is unspecified.
+    /// Joins a multicast group on the interface with this address. If it is unspecified,
+    /// the system chooses the interface.
     ///
     /// # Errors
     /// If the system refuses.
@@ -307,7 +308,8 @@ impl UdpSocket {
         self.io.get().join_multicast_v4(&group, &interface)
     }
 
-    /// Joins a multicast group on the interface with this number; on any if it is 0.
+    /// Joins a multicast group on the interface with this number. If it is 0, the system
+    /// chooses the interface.
     ///
     /// # Errors
     /// If the system refuses.

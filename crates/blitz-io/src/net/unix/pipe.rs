@@ -111,14 +111,15 @@ impl OpenOptions {
     }
 }
 
-/// The end of a pipe that writes: [`AsyncWrite`]. The receiver sees the end when this is dropped.
+/// The writing end of a pipe: [`AsyncWrite`]. When no process has a sender any more, the receiver
+/// reads the end of the data.
 #[derive(Debug)]
 pub struct Sender {
     io: Registration<system::Sender>,
 }
 
-/// The end of a pipe that reads: [`AsyncRead`]. It reads the end when no process has a sender any
-/// more.
+/// The reading end of a pipe: [`AsyncRead`]. It reads the end of the data when no process has a
+/// sender any more.
 #[derive(Debug)]
 pub struct Receiver {
     io: Registration<system::Receiver>,
@@ -266,7 +267,8 @@ impl Sender {
         self.io.try_io(Interest::WRITABLE, |mut end| end.write(buf))
     }
 
-    /// As [`try_write`](Self::try_write), from several buffers; the system takes 1,024 at once.
+    /// As [`try_write`](Self::try_write), from several buffers; the system takes at most
+    /// 1,024 at once.
     ///
     /// # Errors
     /// As [`try_write`](Self::try_write).
