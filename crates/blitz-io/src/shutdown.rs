@@ -121,20 +121,21 @@ impl Shutdown {
         self.state.until(|state| state.draining.get().is_some()).await;
     }
 
-    /// Whether the time limit of [`finish`](Self::finish) is over.
+    /// Whether the time limit of [`finish`](Self::finish) has passed before all tracked work was
+    /// over.
     #[must_use]
     pub fn is_expired(&self) -> bool {
         self.state.expired.get().is_some()
     }
 
-    /// Waits until the time limit of [`finish`](Self::finish) is over. Tracked work should then
-    /// stop at once.
+    /// Waits until the time limit of [`finish`](Self::finish) passes while tracked work is still
+    /// running. That work should then stop at once.
     pub async fn expired(&self) {
         self.state.until(|state| state.expired.get().is_some()).await;
     }
 
-    /// Counts work as running until the returned value is dropped. `what` describes it in the
-    /// [report](Report).
+    /// Counts work as running until the returned value and its [places](Running::place) are
+    /// dropped. `what` describes the work in the [report](Report).
     pub fn track(&self, what: impl Debug + Send + Sync + 'static) -> Running {
         let tracked = Tracked { what: Arc::new(what), since: Instant::now(), waker: None };
         let key = self.state.tracked().insert(tracked);
@@ -156,9 +157,9 @@ impl Shutdown {
 
     /// Drains, waits for at most `patience`, and reports what is left.
     ///
-    /// It calls [`start`](Self::start) and waits until nothing is running any more. Servers then
-    /// drop the connections that are left, except upgraded ones. The handlers of upgraded
-    /// connections own them, and may wait for [`expired`](Self::expired).
+    /// It calls [`start`](Self::start) and waits until nothing is running any more. When `patience`
+    /// is over, servers drop the connections that are left, except upgraded ones. The handlers of
+    /// upgraded connections own them, and may wait for [`expired`](Self::expired).
     pub async fn finish(&self, patience: Duration) -> Report {
         self.start();
         match time::timeout(patience, self.drained()).await {
@@ -220,7 +221,8 @@ impl State {
     }
 }
 
-/// Work that the shutdown waits for. It counts as over when this is dropped.
+/// Work that the shutdown waits for. The work counts as over when this and its
+/// [places](Running::place) are dropped.
 ///
 /// See [`Shutdown::track`].
 #[derive(Debug)]

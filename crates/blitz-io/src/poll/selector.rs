@@ -237,14 +237,15 @@ mod tests {
     #[test]
     fn a_wait_ends_at_its_limit_and_not_before() {
         let selector = Selector::new(1).unwrap();
-        // Each moment is waited for twice: the second wait is for a moment in the past.
+        // Each moment is waited for twice: the second wait has to set the timer again, because the
+        // timer has fired.
         let moments = (0..200).map(|n| n / 2);
         let waits: usize = moments.map(|moment| waits(&selector, moment, LEFT)).sum();
         assert!(waits <= 200 + BY_SIGNALS, "{waits} waits for 200 moments");
         wait(&selector, 99, Duration::ZERO);
     }
 
-    /// The timer stays set to the moment while others end the wait.
+    /// The timer stays set to the moment while wake-ups end waits.
     #[test]
     fn a_wait_that_was_ended_early_goes_on_to_the_same_limit() {
         let selector = Selector::new(8).unwrap();

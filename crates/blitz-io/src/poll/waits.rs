@@ -58,7 +58,7 @@ fn parse_entry(line: &str) -> Option<(usize, i32)> {
     Some((usize::from_str_radix(token, 16).ok()?, number))
 }
 
-/// The peers of sockets, by the numbers of their inodes.
+/// The names of sockets, by the numbers of their inodes: see [`parse_socket`] and [`parse_unix`].
 struct Names(HashMap<u64, String>);
 
 impl Names {
@@ -73,7 +73,7 @@ impl Names {
         Names(names)
     }
 
-    /// The name of a descriptor: the peer of a socket, or its kind.
+    /// The name of a descriptor: a socket by its addresses or path, any other by its kind.
     fn of(&self, number: i32) -> Option<String> {
         let link = fs::read_link(format!("/proc/self/fd/{number}")).ok()?;
         let link = link.to_str()?;

@@ -100,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn ends_are_noticed_by_a_signal_from_outside() {
+    fn ends_are_noticed_by_sigchld() {
         children_end(|_| Exit::by_signal().unwrap());
     }
 }

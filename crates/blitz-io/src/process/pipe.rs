@@ -17,13 +17,13 @@ pub struct ChildStdin {
     end: Sender,
 }
 
-/// A child's standard output: [`AsyncRead`]. It ends when no process has the other end any more.
+/// A child's standard output: [`AsyncRead`]. It ends when no process can write to it any more.
 #[derive(Debug)]
 pub struct ChildStdout {
     end: Receiver,
 }
 
-/// A child's standard error: [`AsyncRead`]. It ends when no process has the other end any more.
+/// A child's standard error: [`AsyncRead`]. It ends when no process can write to it any more.
 #[derive(Debug)]
 pub struct ChildStderr {
     end: Receiver,

@@ -25,7 +25,7 @@ use std::task::Poll;
 /// State that all listeners to the same signal in the same pool share.
 #[derive(Debug)]
 pub(super) struct Bell {
-    // Dropped in this order, so that the handler does not write to a closed socket.
+    // Dropped in this order: first the handler ends, then the driver stops watching the socket.
     hook: Hook,
     ring: AsyncFd<UnixStream>,
 }

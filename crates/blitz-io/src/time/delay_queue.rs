@@ -222,7 +222,7 @@ impl<T> DelayQueue<T> {
     }
 
     /// As [`next`](DelayQueue::next), as a poll function. Only the task that polled last is woken:
-    /// at the next deadline, or when an entry with an earlier deadline is inserted.
+    /// at the next deadline, or when an insertion or a reset makes another entry the first.
     pub fn poll_expired(&mut self, cx: &mut Context<'_>) -> Poll<Option<Expired<T>>> {
         if self.waker.as_ref().is_none_or(|waker| !waker.will_wake(cx.waker())) {
             self.waker = Some(cx.waker().clone());

@@ -10,7 +10,8 @@ use crate::timers::Timers;
 ///
 /// From now on time passes only by [`advance`], or when the runtime is idle: no worker has anything
 /// to do, no closure of `spawn_blocking` runs, and no file is read or written. Then the
-/// clock jumps to the end of the next sleep. It does nothing if the clock is paused already.
+/// clock jumps to the end of the next sleep. A call of `pause` does nothing if the clock is paused
+/// already.
 ///
 /// Code outside the runtime's workers does not hold the clock, for example a future in
 /// `block_on` on another thread, a child process, or a peer of a socket in another process. If
@@ -40,8 +41,8 @@ pub fn pause() {
     });
 }
 
-/// Lets the clock of the current runtime go on from where it stands. It does nothing if the clock
-/// is not paused.
+/// Lets the clock of the current runtime go on from where it stands. Does nothing if the clock is
+/// not paused.
 ///
 /// ```
 /// # let runtime = blitz::Runtime::builder().start_paused(true).build().unwrap();

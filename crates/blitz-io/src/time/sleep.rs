@@ -80,7 +80,7 @@ impl Sleep {
         Instant::from_std(now::moment_at(self.deadline))
     }
 
-    /// Whether it has ended: a poll would be ready.
+    /// Whether it has ended. The first poll starts the timer, so this is false before that poll.
     ///
     /// ```
     /// # blitz::block_on(async {

@@ -11,7 +11,9 @@
 //! The key of a slot is the operation's name in the ring: the operation and its cancellation use
 //! it. A slot becomes vacant only when no completion is outstanding, neither of the operation nor
 //! of its cancellation. So a cancellation never names another operation, however often slots are
-//! reused. A generation counter in the name would wrap around some day; this scheme does not.
+//! reused. A generation counter in the name would wrap around some day; this scheme does not. Only
+//! after [`Slots::close`] a slot may become vacant before its cancellation is answered: then no
+//! operation takes a slot any more.
 //!
 //! A write was reported as done to its task. The system may abandon it half-way, because the thread
 //! that began it has ended. If its future is gone by then, the rest is written without the ring.
@@ -125,7 +127,8 @@ pub(super) enum Progress {
 pub(super) enum Left {
     /// The system has not completed it, and has to be asked to cancel it.
     Cancel,
-    /// The system has not completed it, and goes on.
+    /// The system has not completed it, and nothing is left to do: it is a write, which goes on, or
+    /// its cancellation was requested before.
     UnderWay,
     /// It was done; this is left to do.
     Done(Leftover),
@@ -217,7 +220,7 @@ impl Slots {
         }
     }
 
-    /// Registers an operation; returns the buffer if the ring is closed.
+    /// Registers an operation; returns the buffer if the ring is closed or broken.
     pub(super) fn insert(
         &mut self,
         buffer: Vec<u8>,
