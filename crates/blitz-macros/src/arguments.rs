@@ -7,7 +7,7 @@ use proc_macro::{Delimiter, Span, TokenStream, TokenTree};
 /// The name of each scheduler in an attribute, and its variant of `Scheduler`.
 const SCHEDULERS: &[(&str, &str)] = &[("stealing", "Stealing"), ("signal", "Signal")];
 
-/// Tokio's kinds of runtimes, and whether the calling thread is the only worker of one.
+/// Tokio's flavors of runtimes, and whether the calling thread is the only worker.
 const FLAVORS: &[(&str, bool)] = &[("multi_thread", false), ("current_thread", true)];
 
 /// The known arguments, for messages.

@@ -34,10 +34,10 @@ use std::time::Instant;
 
 /// Returns an endpoint at `address` on the current pool, or on the global one.
 ///
-/// With a configuration it accepts connections. It can always open connections.
+/// With a server configuration the endpoint accepts connections. It can always open connections.
 ///
 /// # Errors
-/// If the system gives no such socket, or if the pool has ended.
+/// If the system refuses a socket at `address`, or if the pool has ended.
 pub fn endpoint(server: Option<ServerConfig>, address: SocketAddr) -> io::Result<Endpoint> {
     let socket = UdpSocket::bind(address)?;
     Endpoint::new(EndpointConfig::default(), server, socket, Arc::new(BlitzRuntime))
