@@ -46,7 +46,7 @@
 //! ```
 //!
 //! With the feature `stream`, `par::stream` returns the results of a loop as a stream, in order,
-//! and computes no more than its consumer reads.
+//! and computes at most one window of items ahead of its consumer.
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
@@ -106,7 +106,7 @@ pub mod range {
     pub use crate::source::range::Iter;
 }
 
-/// The items of ranges with their end.
+/// The items of inclusive ranges, such as `0..=9`.
 pub mod range_inclusive {
     pub use crate::source::range_inclusive::Iter;
 }

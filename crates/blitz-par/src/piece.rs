@@ -62,7 +62,8 @@ pub trait Piece: Sized + Send {
     fn block(&mut self, steps: usize) -> Self::Block;
 
     /// How many items there are, if each step is one item and cuts are exact. Then `collect` writes
-    /// each item to its final place at once. A wrong number makes `collect` panic.
+    /// each item to its final place at once. If there are fewer items, `collect` panics; if there
+    /// are more, it drops the surplus.
     fn exact_len(&self) -> Option<usize> {
         None
     }

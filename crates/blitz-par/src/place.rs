@@ -12,7 +12,7 @@
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Place {
     next: usize,
-    /// The end of the block that was taken last; its begin, if there is no share for it.
+    /// The end of the block that was taken last, or its start if there is no share for it.
     limit: usize,
     end: usize,
     is_exact: bool,

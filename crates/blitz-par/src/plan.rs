@@ -22,7 +22,7 @@ pub struct Limits {
 }
 
 impl Limits {
-    /// Those of most loops.
+    /// No limits, as for most loops.
     pub(crate) const NONE: Limits =
         Limits { min: 1, max: usize::MAX, workers: usize::MAX, fixed: false };
 
@@ -94,7 +94,7 @@ impl<'p> Plan<'p> {
     where
         'p: 'q,
     {
-        // Cut long items before an idle worker asks.
+        // If an outer item takes a whole block, cut its inner loop before an idle worker asks.
         let is_long = self.pace.block() == 1 && !self.alone;
         let eager = if is_long { tuning::EAGER_INSIDE } else { 0 };
         let outer = Plan::new(pace);

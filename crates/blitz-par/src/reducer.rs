@@ -37,8 +37,8 @@ pub trait Reducer<T>: Sync {
     /// Merges the results of two parts; `left` lies before `right`.
     fn merge(&self, left: Self::Out, right: Self::Out) -> Self::Out;
 
-    /// Called when another part is about to begin while the one with `acc`, which is at `place`,
-    /// goes on.
+    /// Called before a fork: another part is about to begin, and the part with `acc`, which is at
+    /// `place`, goes on.
     #[inline]
     fn before_fork(&self, _acc: &mut Self::Acc, _place: &Place) {}
 

@@ -234,14 +234,14 @@ fn due_cut<P: Piece>(turn: &Turn<'_>, part: &Part<P>, steps: usize) -> Option<Cu
         return None;
     }
     let is_due = if plan.fixed {
-        // A piece that may be endless is cut only for idle workers.
+        // A piece that may be endless has no fixed shape: it is not cut.
         steps > plan.leaf && steps < usize::MAX
     } else if steps > plan.max && steps < usize::MAX {
         true
     } else if half < plan.pace.part() {
         false
     } else {
-        // Before the first block the pace allows for everything.
+        // Before the first block is timed, the pace allows every cut.
         let may_try = part.may_try && part.eager > 0 && P::IS_MEASURED && plan.pace.is_unknown();
         let is_few = may_try && steps < tuning::FEW;
         let is_wanted = !is_few && part.may_ask && turn.here.wanted();
@@ -303,7 +303,7 @@ where
         // A thief begins with its own stack. A fixed shape does not depend on thefts.
         let is_new = stolen && !plan.fixed;
         let (eager, depth) = if is_new { (plan.eager, 0) } else { (eager, depth) };
-        // A pace that is still unknown when a thief begins is slow: then cut for more thieves.
+        // If no block is timed when a thief begins, items take long: cut for more thieves.
         let right = Part { piece: right, eager, may_ask: true, depth, may_try: !stolen };
         run(turn, reducer, right, None).done(reducer, &turn)
     };
@@ -410,7 +410,7 @@ fn pull<P: Piece>(piece: &mut P, len: usize) -> Option<Window<Vec<P::Item>>> {
     (steps > 0).then_some(Window { work: items, steps, behind })
 }
 
-/// Runs a loop window by window: while one is computed, the one before is delivered. `next` returns
+/// Runs a loop window by window: computes each while it delivers the window before. `next` returns
 /// the windows, and `each` runs the loop over one of them.
 fn in_windows<T, R, W>(
     mut turn: Turn<'_>,

@@ -13,8 +13,8 @@ pub(crate) const TICKS_BESIDES: u64 = 60;
 /// searches.
 pub(crate) const PARTS_OF_BLOCK: usize = 5;
 
-/// A block takes at least this fraction of what it should: about a microsecond. What it costs
-/// besides its items is a fortieth of that.
+/// A block takes at least this fraction of what it should: about a microsecond. The overhead of
+/// a block is a fiftieth of that.
 pub(crate) const LEAST_OF_BLOCK: usize = 10;
 
 /// A block is at most this fraction of its part. Of ten thousand items whose last hundred take a
@@ -31,9 +31,10 @@ pub(crate) const GROWTH: usize = 64;
 /// item runs, only these forks let other workers take later items.
 pub(crate) const EAGER_MORE: u32 = 2;
 
-/// A loop with fewer items tries some of them before it gives idle workers half of the rest. If the
+/// A loop with fewer items tries some of them even if a worker is idle, and forks the rest. If the
 /// items are as short as possible, a quarter of a nanosecond, they all take no longer than a steal.
-/// If they are long, a thief has the rest at once, and cuts it.
+/// If they are long, a thief has the rest at once, and cuts it. A loop with more items gives an
+/// idle worker half of them at once.
 pub(crate) const FEW: usize = 512;
 
 /// How many cuts may lie on one stack. Work that is cut in halves has fewer. Work of unknown
@@ -43,7 +44,7 @@ pub(crate) const DEPTH_MAX: u32 = 128;
 /// After how many cuts `par_bridge` begins anew, with an empty stack.
 pub(crate) const BRIDGE_DEPTH_MAX: u32 = 32;
 
-/// Forks of a loop inside an item of another loop, if these items take long.
+/// Forks of a loop inside an item of another loop, if items of the outer loop take long.
 pub(crate) const EAGER_INSIDE: u32 = 2;
 
 /// Into how many parts a loop of a fixed shape is cut: enough for 64 workers, and few enough to
@@ -56,7 +57,8 @@ pub(crate) const WINDOW: usize = 1024;
 /// The maximum number of items that `par_bridge` takes out at once, under its lock.
 pub(crate) const BATCH_MAX: usize = 64;
 
-/// Slices below this are sorted by the standard library alone, and parts have at least this length.
+/// Slices of less than twice this length are sorted by the standard library alone. Parts of at most
+/// this length are not cut.
 pub(crate) const SORT_ALONE: usize = 4096;
 
 /// Into how many parts per worker a slice is cut to be sorted.

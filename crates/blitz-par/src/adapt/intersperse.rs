@@ -1,7 +1,8 @@
 //! `intersperse`: a separator between each two items.
 //!
-//! Only at its end is it known whether a part of a loop has items. So each part puts separators
-//! between its own items. Where two parts meet, one more separator is added if both have items.
+//! Whether a part of a loop has items is known only at its end. So each part puts separators
+//! between its own items. Where two parts meet, the merge adds one more separator if both have
+//! items.
 
 use super::seeds::Seeds;
 use crate::here::enter;

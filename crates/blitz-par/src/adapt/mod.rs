@@ -24,7 +24,7 @@ macro_rules! adaptor {
     };
 }
 
-/// The parts of a layer that keeps no state of its own.
+/// The items of a `Layer` that keeps no state of its own.
 macro_rules! stateless {
     ($item:ty) => {
         type Next = N;
@@ -57,8 +57,8 @@ macro_rules! stateless {
     };
 }
 
-/// The parts of a layer with its own state beside that of the next reducer, and with the values of
-/// `$init`.
+/// The items of a `Layer` that has its own state beside that of the next reducer, and gets values
+/// from `$init`.
 macro_rules! stateful {
     ($init:ident, $own:ty) => {
         type Next = N;

@@ -32,8 +32,8 @@ impl<T, G: Fn() -> T + Sync> Init for G {
     fn end(&self, (): ()) {}
 }
 
-/// Clones of a value that need not be `Sync`. For each part that is about to begin, one clone is in
-/// stock.
+/// Clones of a value whose type need not be `Sync`. For each part that is about to begin, one clone
+/// is in stock.
 ///
 /// No thread waits until another thread has cloned, because the clone may itself run loops and wait
 /// for this thread.

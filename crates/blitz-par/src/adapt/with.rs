@@ -94,11 +94,12 @@ where
     as_many!();
 }
 
-/// How the value of a block is made. In front of other adaptors a value lasts for only one block.
+/// How the value of a block is made. If an indexed adaptor follows, a value lasts for one block
+/// only.
 pub trait Make: Clone + Send {
     /// The type of the value.
     type Value;
-    /// Makes one.
+    /// Makes a value.
     fn make(&self) -> Self::Value;
 }
 

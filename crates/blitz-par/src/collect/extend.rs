@@ -64,7 +64,7 @@ impl ParallelExtend<()> for () {
     }
 }
 
-/// Collects a loop, and joins the parts into one.
+/// Collects the items of each part of a loop; also returns the total length.
 pub(crate) fn joined<C, I>(iter: I) -> (Rope<C>, usize)
 where
     I: IntoParallelIterator,

@@ -8,7 +8,7 @@ macro_rules! drive_piece {
         drive!(|mut self, turn, next, acc| {
             let mut limits = $crate::plan::Limits::NONE;
             self.tune(&mut limits);
-            // Most loops have none: then the plan is not copied.
+            // Most loops have no limits: then the plan is not copied.
             let tuned;
             let plan = if limits == $crate::plan::Limits::NONE {
                 turn.plan

@@ -64,7 +64,10 @@ pub trait ParallelIteratorExt: ParallelIterator {
     /// # Ok::<(), blitz::BuildError>(())
     /// ```
     ///
-    /// It does not make [`par_bridge`](super::ParallelBridge::par_bridge) keep an order.
+    /// It does not make [`par_bridge`](super::ParallelBridge::par_bridge) keep an order. The parts
+    /// of [`scan_inclusive`](super::IndexedParallelIterator::scan_inclusive) and the blocks of
+    /// [`by_exponential_blocks`](super::IndexedParallelIterator::by_exponential_blocks) depend on
+    /// the number of workers all the same.
     fn fixed_shape(self) -> FixedShape<Self> {
         FixedShape { base: self }
     }

@@ -197,7 +197,7 @@ pub trait IndexedParallelIterator: ParallelIterator {
         Chunks { base: self, size: chunk_size }
     }
 
-    /// Folds each `chunk_size` items, beginning with a value of `identity`.
+    /// Folds each chunk of `chunk_size` items, beginning with a value of `identity`.
     ///
     /// ```
     /// # use blitz::prelude::*;
@@ -218,7 +218,7 @@ pub trait IndexedParallelIterator: ParallelIterator {
         FoldChunks { base: self, size: chunk_size, identity, f }
     }
 
-    /// Folds each `chunk_size` items, beginning with a clone of `init`.
+    /// Folds each chunk of `chunk_size` items, beginning with a clone of `init`.
     ///
     /// ```
     /// # use blitz::prelude::*;

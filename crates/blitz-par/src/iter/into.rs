@@ -121,13 +121,13 @@ pub(crate) use into_par_iter_of_refs;
 
 /// A type that can be made of the items of a parallel iterator.
 pub trait FromParallelIterator<T: Send> {
-    /// Makes it: see [`collect`](ParallelIterator::collect).
+    /// Makes it of the items of `iter`: see [`collect`](ParallelIterator::collect).
     fn from_par_iter<I: IntoParallelIterator<Item = T>>(iter: I) -> Self;
 }
 
 /// A collection to which a parallel iterator can add its items.
 pub trait ParallelExtend<T: Send> {
-    /// Adds them.
+    /// Adds the items of `iter`.
     ///
     /// ```
     /// # use blitz::prelude::*;

@@ -626,7 +626,7 @@ pub trait ParallelIterator: Sized + Send {
     }
 
     /// Passes on the values inside the items, until an item is `None`. Then all parts of the loop
-    /// end. Some parts may miss items before that one.
+    /// end. Some parts may miss items that come before the `None`.
     /// ```
     /// # use blitz::prelude::*;
     /// assert_eq!([Some(1), Some(2)].into_par_iter().while_some().sum::<i32>(), 3);
@@ -649,8 +649,8 @@ pub trait ParallelIterator: Sized + Send {
         PanicFuse::new(self)
     }
 
-    /// Collects the items, in order if the collection has one. If the number of items is known,
-    /// each is written to its final place at once.
+    /// Collects the items, in order if the collection has one. If the number of items is known, the
+    /// loop writes each item of a vector to its final place at once.
     /// ```
     /// # use blitz::prelude::*;
     /// let squares: Vec<i32> = (0..4).into_par_iter().map(|n| n * n).collect();

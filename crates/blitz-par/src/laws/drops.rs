@@ -1,8 +1,8 @@
 //! Each item is dropped once, whatever panics.
 //!
-//! Closures drop what they do not return before they return: the compiler loses a result if a drop
-//! at the end of a function panics. For the same reason values that a loop keeps besides its items
-//! do not panic when they are dropped.
+//! The closures here drop the values that they do not return, and then return: the compiler loses a
+//! result if a drop at the end of a function panics. For the same reason values that a loop keeps
+//! besides its items do not panic when they are dropped.
 
 use super::{SEEDS, ignore};
 use crate::iter::{repeat_n, walk_tree_postfix};
@@ -40,7 +40,7 @@ impl Ledger {
         self.make(true)
     }
 
-    /// An item whose drop does not panic, nor that of its clones.
+    /// An item whose drop does not panic. The drops of its clones do not panic either.
     fn kept(&self) -> Item<'_> {
         self.make(false)
     }

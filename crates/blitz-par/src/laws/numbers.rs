@@ -1,4 +1,4 @@
-//! Ranges at their limits.
+//! Ranges and lengths at their limits, and arguments that are refused.
 
 use super::everywhere;
 use crate::iter::repeat_n;

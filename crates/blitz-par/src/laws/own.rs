@@ -64,7 +64,7 @@ fn a_state_is_made_for_each_part_and_need_not_be_sent() {
         });
         let (inits, parts) = (inits.into_inner(), parts.into_inner());
         assert!(inits == parts, "{inits} values for {parts} parts");
-        // The first cuts are made without a request. After them there is about one per theft.
+        // The first cuts are made without a request. After them there is about one cut per theft.
         assert!(workers > 1 || parts <= 8, "{parts} parts on one worker");
     }
 }
@@ -175,7 +175,8 @@ fn a_bridge_never_runs_its_iterator_twice_at_once() {
 
 #[test]
 fn a_bridge_inside_of_items_keeps_all_of_its_own() {
-    // Few rounds after the first end without a fork, because about half of them want one.
+    // After the first round few rounds end without a fork: these scripts want about every second
+    // fork.
     for seed in 0..300 {
         let len = 1_500 + seed as usize * 37 % 3_000;
         let bridge = |n| (0..if n == 9 { len } else { 0 }).par_bridge();
@@ -259,7 +260,7 @@ fn loops_run_in_scopes_tasks_and_each_other() {
 fn a_piece_that_lies_about_its_length_is_caught() {
     use crate::iter::{Piece, from_piece};
 
-    /// A piece that reports one item more or less than it has.
+    /// A piece whose blocks have one item more or less than it reports.
     struct Liar(usize, isize);
 
     impl Piece for Liar {
@@ -314,7 +315,7 @@ fn a_piece_that_lies_about_its_length_is_caught() {
     }
 
     scripted(|| {
-        // Then places are far beyond the end of the memory.
+        // This piece makes places far beyond the end of the memory.
         let changing = || Changing(Cell::new(false), usize::MAX - 1);
         let short = std::panic::catch_unwind(|| from_piece(changing()).collect::<Vec<_>>());
         assert!(short.unwrap_err().downcast::<String>().unwrap().starts_with("expected 3 total"));

@@ -91,7 +91,7 @@ same! {
         let right = n.into_par_iter().map_with(1, |m, n| *m + n).map_init(|| 1, |m, n| *m + n);
         left.zip(right.panic_fuse()).collect::<Vec<_>>()
     } => v(n.map(|n| ((n + 1) * 2, n + 2)));
-    // Some of them, or more.
+    // Fewer items, or more.
     filter: |n| n.into_par_iter().filter(|n| n % 3 == 0).collect::<Vec<_>>() => v(n.filter(|n| n % 3 == 0));
     filter_map: |n| n.into_par_iter().filter_map(|n| (n % 3 == 0).then_some(n + 1)).collect::<Vec<_>>()
         => v(n.filter_map(|n| (n % 3 == 0).then_some(n + 1)));
@@ -133,7 +133,7 @@ same! {
         let left = n.into_par_iter().skip_any_while(|n| *n < 50).filter(|n| *n >= 50).count();
         (taken, left)
     } => (true, n.filter(|n| *n >= 50).count());
-    // Where each item is known.
+    // Where the index of each item is known.
     rev: |n| n.into_par_iter().rev().collect::<Vec<_>>() => v(n.rev());
     enumerate: |n| n.into_par_iter().map(|n| n + 1).enumerate().collect::<Vec<_>>() => v(n.map(|n| n + 1).enumerate());
     step_by: |n| n.into_par_iter().step_by(3).rev().collect::<Vec<_>>() => v(v(n.step_by(3)).into_iter().rev());

@@ -1,4 +1,5 @@
-//! Sorts: sorted, stable, and all items there whatever the comparison does.
+//! Sorts put items in order, the stable ones keep the order of equal items, and no item is lost,
+//! whatever the comparison does.
 
 use super::scripted;
 use crate::prelude::*;
