@@ -172,7 +172,7 @@ impl<S> ThreadPoolBuilder<S> {
         self
     }
 
-    /// The stack size of the threads in bytes.
+    /// Sets the stack size of the threads in bytes.
     pub fn stack_size(mut self, stack_size: usize) -> Self {
         self.stack_size = Some(stack_size);
         self
@@ -185,7 +185,7 @@ impl<S> ThreadPoolBuilder<S> {
         self
     }
 
-    /// Called on each of the pool's own threads, with its index, before it works.
+    /// Sets the function that each of the pool's own threads calls with its index before it works.
     pub fn start_handler<H>(mut self, start_handler: H) -> Self
     where
         H: Fn(usize) + Send + Sync + 'static,
@@ -194,7 +194,7 @@ impl<S> ThreadPoolBuilder<S> {
         self
     }
 
-    /// Called on each of the pool's own threads, with its index, before it ends.
+    /// Sets the function that each of the pool's own threads calls with its index before it ends.
     pub fn exit_handler<H>(mut self, exit_handler: H) -> Self
     where
         H: Fn(usize) + Send + Sync + 'static,
@@ -254,7 +254,7 @@ struct AbortUnlessHandled;
 
 impl Drop for AbortUnlessHandled {
     fn drop(&mut self) {
-        eprintln!("a detached job panicked and there is no panic handler; aborting");
+        eprintln!("a detached job panicked and no panic handler has handled it; aborting");
         std::process::abort();
     }
 }

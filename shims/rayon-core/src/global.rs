@@ -120,7 +120,7 @@ pub fn yield_local() -> Option<Yield> {
 pub enum Yield {
     /// A job was run.
     Executed,
-    /// There was nothing to run.
+    /// There was nothing to run, or half of the thread's stack is in use.
     Idle,
 }
 

@@ -66,7 +66,7 @@ impl<'scope> Scope<'scope> {
         unsafe { &*std::ptr::from_ref(inner).cast::<Scope<'scope>>() }
     }
 
-    /// Spawns a job into the scope; on the thread that spawned it, newest first.
+    /// Spawns a job into the scope. The spawning thread runs its jobs newest first.
     pub fn spawn<BODY>(&self, body: BODY)
     where
         BODY: FnOnce(&Scope<'scope>) + Send + 'scope,

@@ -1,5 +1,5 @@
-//! Programs on which Rayon deadlocks. With `BLITZ_WAIT=descendants` they must end; each runs in a
-//! process of its own, so that it can be ended if it does not.
+//! Programs on which Rayon deadlocks. With `BLITZ_WAIT=descendants` they must end. Each runs in a
+//! process of its own, which aborts if the program hangs.
 
 use rayon_core::{ThreadPool, ThreadPoolBuilder};
 use std::process::{Command, Stdio};

@@ -19,8 +19,8 @@ where
     let mut keys: Vec<(K, usize)> = keys.map(|(index, item)| (f(item), index)).collect();
     // With an index after each key no two keys are equal.
     unstable(&mut keys, Ord::cmp);
-    // Item `keys[at].1` belongs at `at`. Items before `at` are already in place. An item that was
-    // there has moved to the position where its index was found.
+    // Item `keys[at].1` belongs at `at`. Positions before `at` already have their items. The swap
+    // for such a position `p` has moved the item that was at `p` to position `keys[p].1`.
     for at in 0..keys.len() {
         let mut from = keys[at].1;
         while from < at {

@@ -55,7 +55,8 @@ pub(super) fn alone(len: usize, workers: usize) -> usize {
     (len / workers.saturating_mul(tuning::SORT_PARTS)).max(tuning::SORT_ALONE)
 }
 
-/// Sorts `slice` if it is in order already, or if `is_reversed` holds for each two neighbours.
+/// Whether `slice` is in order now: it was before, or `is_reversed` holds for each two neighbours
+/// and this function has reversed it.
 pub(super) fn is_one_run<T, F>(
     here: Here<'_>,
     slice: &mut [T],
@@ -85,7 +86,7 @@ where
 {
     let middle = slice.len() / 2;
     let (last, first) = (middle.saturating_sub(1), slice.len() - middle);
-    // Both halves, and an item between them.
+    // The neighbours in the middle, then both halves.
     slice[last..=first].is_sorted_by(f) && are_ordered(here, Ends::of(slice), alone, f)
 }
 

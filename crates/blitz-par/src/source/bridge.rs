@@ -1,8 +1,8 @@
 //! Turns any sequential iterator into a parallel one: `par_bridge`.
 //!
-//! One worker at a time takes the iterator, pulls a batch of items and puts it back. A worker that
-//! finds it taken does not wait: its part of the loop ends. The worker that has the iterator forks
-//! again when another worker is idle.
+//! One worker at a time takes the iterator, pulls a batch of items and puts the iterator back. A
+//! worker that finds it taken does not wait: its part of the loop ends. The worker that has the
+//! iterator forks again when another worker is idle.
 
 #![forbid(unsafe_code)]
 

@@ -18,7 +18,7 @@ pub(crate) fn from_back(len: usize, steps: usize, size: usize) -> usize {
     len.saturating_sub(steps.saturating_mul(size))
 }
 
-/// Chunks of a slice. `exact` says that the remainder was cut off.
+/// Chunks of a slice, counted from its front or from its end.
 macro_rules! chunks {
     (
         $(#[$doc:meta])* $name:ident, $(#[$piece_doc:meta])* $piece:ident $([$clone:ident])?,

@@ -140,7 +140,7 @@ fn ranked(rank: u32) -> char {
     let c = if rank < SURROGATES.start { rank } else { rank + gap };
     match char::from_u32(c) {
         Some(c) => c,
-        None => unreachable!("the rank of a character is below that of another one"),
+        None => unreachable!("each rank is that of a character"),
     }
 }
 

@@ -1,4 +1,4 @@
-//! Ranges of numbers and of characters with their end: `a..=b`.
+//! Inclusive ranges of numbers and of characters: `a..=b`.
 
 #![forbid(unsafe_code)]
 
@@ -20,7 +20,7 @@ pub struct SpanInclusive<T> {
     last: Option<T>,
 }
 
-/// A type with a next value for each but the last.
+/// A type with a next value for each value but the last.
 pub trait Successor: RangeItem {
     /// The next value.
     fn successor(self) -> Option<Self>;

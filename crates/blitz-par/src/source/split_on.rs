@@ -21,7 +21,7 @@ pub trait Separated: Sized + Send {
 
     /// Its length.
     fn len(&self) -> usize;
-    /// Where to cut at the first separator that begins in `range`: where the left part ends.
+    /// Where to cut at the first separator that begins in `range`: the end of the left part.
     fn find(&self, range: Range<usize>) -> Option<usize>;
     /// Where to cut at the last separator that begins before `before`.
     fn find_back(&self, before: usize) -> Option<usize>;
@@ -29,7 +29,7 @@ pub trait Separated: Sized + Send {
     fn cut_at(self, end: usize) -> (Self, Self);
     /// All of its items.
     fn items(self) -> Self::Items;
-    /// Its only item, if it has one. There is no separator inside.
+    /// Its only item, if it has one. Called only if there is no separator inside.
     fn whole(self) -> Option<Self::Item>;
 }
 
@@ -47,7 +47,7 @@ impl<S: Separated> SplitOn<S> {
     }
 
     /// Cuts at the first separator from `from` on, or takes everything; returns the left part. That
-    /// part has no separator after `from`.
+    /// part has no separator from `from` on, except perhaps one that ends it.
     fn take_until(&mut self, from: usize) -> Option<S> {
         let rest = self.rest.take()?;
         let Some(end) = rest.find(from..self.clean) else {

@@ -426,7 +426,7 @@ impl<'a, P: Pattern> ParallelIterator for MatchIndices<'a, P> {
 pub type Matches<'a, P> = Map<MatchIndices<'a, P>, fn((usize, &'a str)) -> &'a str>;
 
 /// The characters of a range of a `String`: made by [`String::par_drain`](ParallelDrainRange).
-/// Dropping it removes them.
+/// Dropping the iterator removes the characters.
 #[must_use = "parallel iterators are lazy and do nothing unless consumed"]
 #[derive(Debug)]
 pub struct Drain<'a> {

@@ -25,7 +25,7 @@ pub struct IntoIter<T> {
 }
 
 /// The items of a range of a vector, by value: made by [`Vec::par_drain`](ParallelDrainRange).
-/// Dropping it removes them.
+/// Dropping the iterator removes the items.
 #[must_use = "parallel iterators are lazy and do nothing unless consumed"]
 #[derive(Debug)]
 pub struct Drain<'a, T: Send> {

@@ -18,10 +18,10 @@ pub trait Producer: Send + Sized {
 
 /// A function that takes any producer of items of type `T`.
 pub trait ProducerCallback<T> {
-    /// What it returns.
+    /// The result of the function.
     type Output;
 
-    /// Calls it.
+    /// Calls the function with `producer`.
     fn callback<P: Producer<Item = T>>(self, producer: P) -> Self::Output;
 }
 
