@@ -5,8 +5,8 @@
 //! Every part takes its atomics from here, so that `--cfg blitz_loom` or `--cfg blitz_shuttle`
 //! moves the whole crate onto that checker at once. The cfg names are ours because a global
 //! `--cfg loom` would reach into every dependency. Protocols that need sequential consistency say
-//! so with [`fence`], never with `SeqCst` accesses: loom checks the former and silently weakens the
-//! latter.
+//! so with [`fence`], never with `SeqCst` loads and stores: loom checks the former and silently
+//! weakens the latter.
 //!
 //! `blitz-core` takes its locks, threads, thread-locals and clock from here, too, and so runs under
 //! shuttle as it is shipped. Items that only core needs are missing under loom, which checks parts
@@ -287,8 +287,8 @@ mod modelled {
     pub use loom::{lazy_static, thread};
     pub use std::time::Instant;
 
-    /// Stands between two idle rounds. Loom runs a thread that yields only when all others are
-    /// stuck, so it would never fall asleep beside them. Here the worker goes on at once.
+    /// Does nothing between two idle rounds. Loom runs a thread that yields only when all others
+    /// are stuck, so a worker that yields here would never fall asleep beside them.
     pub fn relax() {}
 
     /// Stands beside plain memory that threads hand to each other; the checker fails a model in
@@ -343,8 +343,8 @@ mod modelled {
         pub executions: usize,
     }
 
-    /// Runs `model` in every interleaving with at most `preemptions` preemptions (`None`: all). A
-    /// model ends after its threads.
+    /// Runs `model` in every interleaving with at most `preemptions` preemptions (`None`: all).
+    /// `model` must join the threads that it starts.
     pub fn explore(
         preemptions: Option<usize>,
         model: impl Fn() + Sync + Send + 'static,
@@ -490,7 +490,7 @@ pub enum Step {
     SeatsLeaveOnce,
     /// `blitz-core`: the watch gives the seat of a blocked worker to a spare.
     WatchGivesSeats,
-    /// `blitz-core`: a poster of work that no worker is woken for turns the watch on.
+    /// `blitz-core`: a poster turns the watch on if no worker is woken for its work.
     WatchHearsOfWork,
     /// `sleep`: a spare is counted as in service before it passes the counters.
     SleepEntersFirst,
@@ -562,7 +562,7 @@ pub enum Step {
     TaskStartAcquire,
     /// `task`: a run begins with an exchange while others have references.
     TaskStartExchange,
-    /// `task`: a task that goes idle is released.
+    /// `task`: the exchange to IDLE releases.
     TaskRestRelease,
     /// `task`: a task that was woken during its poll does not go idle.
     TaskRestNotified,
@@ -735,7 +735,7 @@ pub enum Step {
     LifeCloseFence,
     /// `life`: the fence between the end of a task and looking whether the pool closes.
     LifeSeesFence,
-    /// `life`: a latecomer is counted before it leaves its task.
+    /// `life`: a latecomer is counted before it queues its task.
     LifeLateFirst,
     /// `life`: a latecomer counts itself out by a release.
     LifeLateRelease,

@@ -1,10 +1,13 @@
 //! An asymmetric fence pair: the frequent side pays nothing, the rare side pays for both.
 //!
 //! # Who calls it
-//! `light`: the owner of a deque, several times per fork. `heavy`: a worker that is about to sleep,
-//! or that forces a stuck worker's private jobs into the open, or counts them. `after_exchange`:
-//! setters and sleepers of `bitmap`.
-//! [`Reliance`]: the team, for a sleeper between its heavy fence and its last look.
+//! `light`: the owner of a deque, several times per fork; a worker that announces a task (`sleep`)
+//! or asks for the watch (`watch`). `heavy`: a worker that is about to sleep, or that has found
+//! work and looks for more; a thief that forces a stuck worker's private jobs into the open; a
+//! thread that counts them; the watch before it rests. `after_exchange`: all users of `bitmap`; a
+//! worker that begins to poll a task (`task`); thieves of a large ring, and the owner that leaves
+//! that ring (`deque`). [`Reliance`]: the team, for a sleeper between its heavy fence and its last
+//! look.
 //!
 //! # State
 //! Whether the pair is available: decided once per process, and taken back at most once
@@ -21,10 +24,10 @@
 //! - **BARRIER-4** The system may refuse the barrier later, for example by a seccomp filter that
 //!   was installed meanwhile. Then `heavy` returns false, BARRIER-1 does not hold for that call,
 //!   and `available()` is false from then on.
-//! - **BARRIER-5** If the pair was refused before [`Reliance::notice_refusal`] returns, the light
-//!   sides of the pool have been notified by then, and the caller sees that notification. A
-//!   notified light side and a caller of `heavy` cannot both miss each other, although `heavy` was
-//!   refused.
+//! - **BARRIER-5** If the pair was refused before a call of [`Reliance::notice_refusal`], the light
+//!   sides of the pool have been notified when that call returns, and its caller sees the
+//!   notification. A notified light side and a caller of `heavy` cannot both miss each other,
+//!   although `heavy` was refused.
 //!
 //! # Orderings
 //! | tag | operation | ordering | pairs with | because |

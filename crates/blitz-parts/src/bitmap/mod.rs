@@ -3,9 +3,10 @@
 //! It never happens that a task is runnable while all workers that could run it sleep.
 //!
 //! # Who calls it
-//! Any thread that makes a task runnable: `signal`. Workers: `take_own`, `take_behind`, `take_any`,
-//! `take_beside`, `take_in_turn`, `reserve`, `free`, and around their sleep `lie_down`, `has_task`,
-//! `get_up`, `try_acquire`. The pool's end: `close`, `take_left`. Dumps: the rest.
+//! Any thread that makes a task runnable: `reserve_outside`, `signal`. Workers: `take_own`,
+//! `take_behind`, `take_any`, `take_beside`, `take_in_turn`, and `tell` if a look asks for it;
+//! `reserve`, `identity`, `free`; around their sleep `lie_down`, `has_task`, `get_up`,
+//! `try_acquire`. The pool's end: `close`, `take_left`. Dumps: the rest.
 //!
 //! # State
 //! | where | bits | meaning | who sets | who clears |
@@ -13,7 +14,7 @@
 //! | root word r | bit l | leaf 64 r + l may have tasks | setters | scanners that find none |
 //! | leaf word l | bit w | signal word w of leaf l may have tasks | setters | scanners that find none |
 //! | signal word | bit b | the task in slot b is runnable; the bit is its queue entry | the setter | the taker |
-//! | reserved word | bit b | slot b is a task's or in a stock | reserving | giving back |
+//! | reserved word | bit b | slot b is a task's or in a slot cache | reserving | giving back |
 //! | slot | task, generation | the tenant, and how many there were before | the thread that reserves it | the thread that frees it |
 //! | crew | sleepers, 0-31 | workers that sleep, are about to, or are waking | the worker | the worker |
 //! | crew | permits, 32-62 | sleepers that are to wake | setters | the worker that wakes |
@@ -24,8 +25,8 @@
 //!  signal: bit in the signal word ─▶ leaf bit, if clear ─▶ root bit, if clear
 //!             ─▶ a permit, if a sleeper has none ─▶ wake one
 //!
-//!  take:   root bit ─▶ leaf bit ─▶ signal word ─▶ clear one bit, then those behind it
-//!             │ nothing below          │            or, a thief, half of the others: the taker's
+//!  take:   root bit ─▶ leaf bit ─▶ signal word ─▶ clear one bit; then the owner clears some bits
+//!             │ nothing below          │            behind it, a thief half of the others
 //!             │                        │ nothing in it
 //!             └─▶ clear, look again ◀──┘
 //!                    └─ something: set it again, and release a permit as a setter does
@@ -59,8 +60,8 @@
 //!   place.
 //! - **BITMAP-10** A task that is signalled after `close` is taken by the closer, or `signal`
 //!   returns `Closed` to its setter.
-//! - **BITMAP-11** Only the worker itself writes its [`SignalWaker`], and only its own next look
-//!   relies on it.
+//! - **BITMAP-11** Only the worker itself writes its [`SignalWaker`], and only dumps read it: no
+//!   look relies on it.
 //! - **BITMAP-12** Tasks of a partition leave in turn: a worker takes each of them once before it
 //!   takes any of them twice.
 //!

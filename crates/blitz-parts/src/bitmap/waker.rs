@@ -1,4 +1,4 @@
-//! Hints about a worker's own part of the tree, so that it does not go to sleep too early.
+//! Hints about a worker's own part of the tree, for dumps.
 
 use super::SummaryTree;
 use crate::prim::{AtomicU64, Relaxed};
@@ -90,7 +90,8 @@ impl WakerOwner<'_> {
         self.clear(TASKS)
     }
 
-    /// Looks at the leaves of `worker`, one of `workers`, and returns whether any has tasks.
+    /// Looks at the leaves of `worker`, one of `workers`. Notes which of them may have tasks, and
+    /// returns whether any may.
     ///
     /// ```
     /// use blitz_parts::bitmap::{SignalWaker, Bitmap};

@@ -30,7 +30,7 @@ impl Crew {
         task
     }
 
-    /// `Team::signal`.
+    /// `sched::bitmap::signal`.
     fn signal(&self, task: Runnable) {
         self.act_on(self.signals.signal(task, || self.sleep.is_any_looking()).told);
     }
@@ -45,7 +45,7 @@ impl Crew {
         }
     }
 
-    /// `Worker::take_signalled`.
+    /// `Tasks::take_signalled`.
     fn find(&self, cursor: &Cursor) -> Option<Runnable> {
         let Scan { task, again } = self.signals.take_any(cursor, 0);
         if let Some(marked) = again {
@@ -54,7 +54,7 @@ impl Crew {
         task
     }
 
-    /// `Worker::run_until_stopped`.
+    /// `Owner::run_until_stopped`.
     fn work(&self, worker: usize) {
         let bed = self.sleep.own_bed(worker);
         let cursor = Cursor::default();

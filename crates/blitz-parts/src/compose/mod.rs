@@ -66,7 +66,7 @@ impl Crew {
         self.sleep.new_jobs(1, was_empty);
     }
 
-    /// `Worker::push`.
+    /// `Jobs::push`.
     fn push(&self, worker: usize, work: Work) {
         let count = self.own(worker).push(work.into_raw(), self.arm(worker));
         fence(SeqCst);
@@ -77,8 +77,9 @@ impl Crew {
         }
     }
 
-    /// `Worker::fork`, for a job that another worker takes: its frame waits for it. Make a second
-    /// job before this call: the first frees itself, and two forks must not have the same address.
+    /// `Jobs::fork`, for a job that another worker takes while the caller waits for it. Make a
+    /// second job before this call: the first frees itself, and two forks must not have the same
+    /// address.
     fn fork(&self, worker: usize, work: Work) {
         self.fork_privately(worker, work);
         self.share_if_wanted(worker);
@@ -119,7 +120,7 @@ impl Crew {
         move |job| unsafe { Header::arm(job, bed) }
     }
 
-    /// `Worker::find`.
+    /// `Owner::find`.
     fn find(&self, worker: usize, look: Look) -> Option<Work> {
         self.pop(worker).or_else(|| self.find_elsewhere(worker, look))
     }
@@ -179,7 +180,7 @@ impl Crew {
             && self.force_and_tell(victim)
     }
 
-    /// The last steps of `Worker::force`.
+    /// The last steps of `Jobs::force`.
     fn force_and_tell(&self, victim: usize) -> bool {
         let forced = self.deques[victim].force(self.arm(victim));
         if forced && !broken(Step::SleepForceTells) {
@@ -202,7 +203,7 @@ impl Crew {
         !self.injector.is_empty() || self.deques.iter().any(|deque| !deque.is_empty())
     }
 
-    /// `Worker::run_until_stopped`.
+    /// `Owner::run_until_stopped`.
     fn work(&self, worker: usize) {
         let bed = self.sleep.own_bed(worker);
         loop {
@@ -247,7 +248,7 @@ impl Crew {
         work.run(None);
     }
 
-    /// `Worker::wait_helping_all`.
+    /// `Owner::wait_helping_all`.
     fn wait_helping_all(&self, worker: usize, latch: &JobLatch, mark: Mark<Header>) {
         let bed = self.sleep.own_bed(worker);
         let stop_looking = |idle: &mut Option<Idle>| {
@@ -278,7 +279,7 @@ impl Crew {
         stop_looking(&mut idle);
     }
 
-    /// `Worker::wait_helping_descendants`, of a job without descendants.
+    /// `Owner::wait_within`, for a job without descendants.
     fn wait_parked(&self, worker: usize, latch: &JobLatch) {
         let mut turns = 0;
         while !latch.probe() {

@@ -188,7 +188,7 @@ unsafe impl<T> Send for Deque<T> {}
 #[must_use]
 #[derive(Debug, PartialEq, Eq)]
 pub enum Steal<T> {
-    /// The public part was empty.
+    /// The public part was empty, or the thief's condition did not hold.
     Empty,
     /// Another thread took the item first; there may be more.
     Retry,

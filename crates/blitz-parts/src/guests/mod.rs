@@ -5,7 +5,7 @@
 //! it parks, [`Guests::remove`] after its wait. A thread that has injected a job, or has put a task
 //! where all workers look: [`Guests::notify_of_job`], [`Guests::notify_of_task`]. A scope whose job
 //! goes through the injector: [`Injected::set`]. Callers: `blitz-core/team`,
-//! `blitz-core/worker/wait`.
+//! `blitz-core/worker/wait`, `blitz-core/ops/scope`.
 //!
 //! # State
 //! | where | meaning | who writes |

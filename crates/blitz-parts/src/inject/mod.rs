@@ -1,7 +1,7 @@
 //! Receives jobs from outside: a Treiber stack whose jobs are taken all at once.
 //!
 //! # Who calls it
-//! Any thread pushes; workers take. Callers: `blitz-core/pool`, `blitz-core/worker/find`.
+//! Any thread pushes; workers take. Callers: `blitz-core/team`, `blitz-core/worker/jobs`.
 //!
 //! # State
 //! | word | meaning | who sets | who clears |

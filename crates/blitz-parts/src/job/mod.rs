@@ -1,7 +1,7 @@
 //! Jobs: closures behind one word, run exactly once.
 //!
 //! # Who calls it
-//! `blitz-core/ops` makes jobs; the worker that takes a [`Work`] out of a queue runs it.
+//! `blitz-core/ops` makes jobs; the thread that takes a [`Work`] out of a queue runs it.
 //!
 //! # State
 //! | where | value | meaning |
@@ -96,7 +96,7 @@ impl Header {
     ///
     /// # Safety
     /// 1. The job was armed, and the caller has synchronised with that by an acquiring operation.
-    /// 2. The job is alive as long as the result is used.
+    /// 2. The job is alive as long as the returned reference is used.
     pub unsafe fn latch<'a>(this: NonNull<Header>) -> &'a JobLatch {
         // SAFETY: the job is alive (obligation 2).
         let cell = unsafe { &raw const (*this.as_ptr()).latch };

@@ -66,7 +66,8 @@ where
     L: Signal,
     F: FnOnce(bool) -> R,
 {
-    /// Creates a job that has not run. The closure's argument says whether another thread took it.
+    /// Creates a job that has not run. The closure's argument is true if the job runs through its
+    /// [`Work`], false if its owner took it back.
     #[inline(always)]
     pub fn new(latch: L, closure: F) -> StackJob<L, F, R> {
         StackJob {

@@ -68,7 +68,7 @@ impl JobLatch {
         self.word.swap(0, AcqRel);
     }
 
-    /// The same, but probes repeatedly for a moment if the latch is not set yet.
+    /// As [`probe`](Self::probe), but probes repeatedly for a moment if the latch is not set yet.
     pub fn probe_for_a_moment(&self) -> bool {
         let spins = if MODELLED { 0 } else { tuning::STOLEN_SPINS };
         (0..spins).any(|_| {
@@ -77,7 +77,7 @@ impl JobLatch {
         }) || self.probe()
     }
 
-    /// UNSET → SLEEPING: the setter will notify the owner. False if the latch is set.
+    /// UNSET → SLEEPING: the setter will notify the owner. False if the latch is in another state.
     pub(crate) fn mark_sleeping(&self) -> bool {
         self.replace_state(0, SLEEPING)
     }

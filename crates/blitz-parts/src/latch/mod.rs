@@ -3,7 +3,7 @@
 //! # Who calls it
 //! [`CoreLatch`] is a worker's own word, used by `sleep`. A worker waits for a [`JobLatch`], a
 //! foreign thread for a [`OnceLatch`]; a [`CountLatch`] sets either of them after N decrements.
-//! Callers: `blitz-core/ops`.
+//! Callers: `blitz-core/ops`, `blitz-core/team`, `blitz-core/task`, `blitz-core/worker`.
 //!
 //! # State
 //! | latch | value | meaning | who sets | who clears |
@@ -12,9 +12,9 @@
 //! | core | SLEEPY 1 | the worker is about to sleep | its worker | its worker, a notifier |
 //! | core | SLEEPING 2 | the worker blocks on this word | its worker | a notifier |
 //! | core | SET 3 | the worker has been notified | a notifier | its worker |
-//! | job | UNSET 0 | not finished, owner awake | – | – |
+//! | job | UNSET 0 | not finished, owner awake | owner, when it wakes or by `reset` | – |
 //! | job | SLEEPING 1 | not finished, owner sleeps for it | owner | owner, setter |
-//! | job | SET 2 | finished | setter | never |
+//! | job | SET 2 | finished | setter | owner, by `reset`, to use the latch again |
 //! | job | runner bits | which worker runs the job, and in which of its runs | runner | setter |
 //! | once | UNSET 0 / WAITING 1 / SET 2 | as above, the waiter blocks on the latch's own word | | |
 //!
@@ -24,6 +24,7 @@
 //!           ▲ ▲                   │ notify                 │ notify: waker decrements, futex
 //!           │ └──── wake_up ──────┴─────────▶ SET ◀────────┘
 //!           └───────── wake_up (swap) ─────────┘
+//!         any state ──set──▶ SET, with the duty of `notify`
 //!  job    UNSET ◀──────▶ SLEEPING ──set──▶ SET (then notify the owner)
 //! ```
 //!

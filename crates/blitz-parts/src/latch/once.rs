@@ -36,8 +36,8 @@ impl OnceLatch {
             return;
         }
         while !self.probe() {
-            // Only this thread leaves UNSET for WAITING; a failure means SET. Either way the probe
-            // acquires.
+            // Only this thread leaves UNSET for WAITING. A failure means that the word is WAITING
+            // since an earlier turn, or SET; then the probe acquires.
             let _ = self.word.compare_exchange(UNSET, WAITING, Relaxed, Relaxed);
             futex::wait(&self.word, WAITING);
         }

@@ -342,7 +342,7 @@ fn canary_the_worker_has_no_fence() {
     canary(&[Step::LifeSeesFence], None, close_beside_the_end_of_a_task);
 }
 
-/// A waker leaves a task while the team is dropped. The witness is the team's memory.
+/// A waker queues a task while the team is dropped. The witness is the team's memory.
 fn late_beside_the_drop() {
     let life = Arc::new(Life::new(1, 1));
     let (queued, team) = (Arc::new(AtomicBool::new(false)), Arc::new(Witness::default()));

@@ -20,7 +20,7 @@
 //! - **LIFO-2** Only the owner fills the slot: a slot that it saw empty is still empty when it
 //!   fills it.
 //! - **LIFO-3** What was written before `put` is visible to the taker of the task.
-//! - **LIFO-4** A task that is still in the slot when it is dropped is cancelled.
+//! - **LIFO-4** A task that is still in the slot when the slot is dropped is cancelled.
 //!
 //! # Orderings
 //! | tag | operation | ordering | pairs with | because |

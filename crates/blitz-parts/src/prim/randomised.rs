@@ -17,9 +17,9 @@ use std::cell::Cell;
 use std::rc::Rc;
 use std::sync::Arc;
 
-/// Stands between two idle rounds. Yields now and then: otherwise a thread of high priority would
-/// keep the threads that it waits for from running. If it always yielded, it would never fall
-/// asleep beside another thread.
+/// Yields now and then between two idle rounds: otherwise a thread of high priority would keep the
+/// threads that it waits for from running. If it always yielded, it would never fall asleep beside
+/// another thread.
 pub fn relax() {
     if any_below(4) == 0 {
         yield_now();
@@ -44,7 +44,7 @@ const CANARY_EXECUTIONS: usize = 20_000;
 /// them choose a thread at random for every step. The other half give threads random priorities
 /// (PCT), and the running thread loses its priority at up to `preemptions` random steps.
 ///
-/// A seed always leads to the same schedule. A seed that failed is printed.
+/// A seed always leads to the same schedules. A seed that failed is printed.
 pub fn explore_randomly(
     executions: usize,
     preemptions: Option<usize>,

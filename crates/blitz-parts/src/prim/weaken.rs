@@ -1,4 +1,4 @@
-//! The model checker's atomics, one ordering of which can be weakened from outside.
+//! The model checker's atomics. The environment can weaken some of their orderings.
 //!
 //! `cargo xtask orderings` runs the models once per ordering and per fence, without building
 //! anything anew: a variable of the environment names the site whose ordering counts as `Relaxed`,
@@ -16,7 +16,7 @@ use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::sync::LazyLock;
 
-/// Names the site to weaken.
+/// Names the sites to weaken.
 const WEAKEN: &str = "BLITZ_WEAKEN";
 /// Names the file to which the sites that models reach are appended.
 const REACHED: &str = "BLITZ_REACHED";
@@ -90,7 +90,7 @@ pub(super) fn note_reached() {
     file.and_then(|mut file| file.write_all(text.as_bytes())).expect("the sites cannot be noted");
 }
 
-/// Whether what stands at `place` is left out.
+/// Whether the ordering or the fence at `place` is to be weakened.
 fn is_weakened(place: &'static Location<'static>, slot: u32) -> bool {
     if *RECORDS {
         SEEN.with_borrow_mut(|seen| {

@@ -37,7 +37,8 @@
 //! - **REC-2** A writer never waits: it takes the same few steps whatever other threads do.
 //! - **REC-3** A snapshot of a shared lane holds whole events only, each once, in the order of
 //!   their tickets.
-//! - **REC-4** Every event is in the lane, overwritten, or counted as lost.
+//! - **REC-4** Every event is in the lane, overwritten, or counted as lost, unless there is no
+//!   memory for the lane.
 //! - **REC-5** A lane has no memory before its first event; a lane of zero bytes never has any.
 //!
 //! # Orderings
@@ -78,8 +79,8 @@ pub use shared::SharedLane;
 /// The rare lane gets one of this many parts of a recorder's memory.
 const RARE_PART: usize = 5;
 
-/// The lanes of one worker. Frequent events must not evict rare ones, so each kind has a lane of
-/// its own.
+/// The lanes of one worker. Frequent events must not evict rare ones, so the rare ones have a lane
+/// of their own.
 #[derive(Debug)]
 pub struct Recorder {
     /// Polls and jobs.

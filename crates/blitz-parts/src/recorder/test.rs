@@ -62,10 +62,10 @@ fn rec_1_a_storm_of_snapshots_tears_no_event() {
 }
 
 #[test]
-fn rec_2_a_writer_ends_while_a_reader_is_half_way() {
+fn rec_2_a_writer_goes_on_beside_a_snapshot() {
     let lane = Arc::new(SharedLane::new(24 * 4));
     (1..=4).for_each(|number| lane.record(event(number)));
-    // A reader that never finishes does not block the writer.
+    // The writer overwrites the slots that the snapshot was copied from.
     let read = lane.read();
     (5..=100).for_each(|number| lane.record(event(number)));
     assert_eq!(read.events.len(), 4);

@@ -4,7 +4,7 @@
 //! # Who calls it
 //! The owner (one worker thread, through [`RingOwner`]): `push`, `try_push`, `push_from`, `pop`,
 //! `room`. Any thread that owns a ring itself: `steal_into`. Any thread: `len`. Callers:
-//! `blitz-core/worker`.
+//! `blitz-core/sched`, `blitz-core/team`.
 //!
 //! # State
 //! Indices count up and wrap around at 2³²; index modulo `N` is the slot.

@@ -63,7 +63,7 @@ impl Crew {
         unsafe { self.workers[worker].batch.owner() }
     }
 
-    /// `Worker::schedule`: a task that was woken or spawned on this worker.
+    /// `Tasks::schedule`: a task that was woken or spawned on this worker.
     fn schedule(&self, worker: usize, task: Runnable) {
         // SAFETY: as above.
         if let Some(evicted) = unsafe { self.workers[worker].lifo.put(task) } {
@@ -78,7 +78,7 @@ impl Crew {
         self.sleep.new_task();
     }
 
-    /// `Worker::put_back`, without the announcement.
+    /// `Tasks::put_back`, without the announcement.
     fn put_back(&self, worker: usize, task: Runnable) {
         let refused = match self.ring(worker).push(task) {
             Pushed::Ok => return,
@@ -89,27 +89,27 @@ impl Crew {
         self.sleep.new_jobs(1, true);
     }
 
-    /// `Team::schedule_from_outside`; a task that comes too late is cancelled.
+    /// `sched::share::schedule_from_outside`; a task that comes too late is cancelled.
     fn schedule_from_outside(&self, task: Runnable) {
         if self.queue.push(task).is_ok() {
             self.sleep.new_jobs(1, true);
         }
     }
 
-    /// `Worker::find`; with `search` also in the rings of others.
+    /// `Owner::find`; with `search` also in the rings of others.
     fn find(&self, worker: usize, search: bool) -> Option<Runnable> {
         self.next_task(worker)
             .or_else(|| self.take_queued(worker))
             .or_else(|| if search { self.steal_tasks(worker) } else { None })
     }
 
-    /// `Worker::next_task`.
+    /// `Tasks::next`.
     fn next_task(&self, worker: usize) -> Option<Runnable> {
         let batched = self.batch(worker).pop();
         batched.or_else(|| self.workers[worker].lifo.take()).or_else(|| self.ring(worker).pop())
     }
 
-    /// `Worker::take_queued`.
+    /// `Tasks::take_queued`.
     fn take_queued(&self, worker: usize) -> Option<Runnable> {
         let len = self.queue.len();
         if len == 0 {
@@ -139,7 +139,7 @@ impl Crew {
         victims.find_map(|victim| self.steal_from(worker, victim))
     }
 
-    /// `Worker::steal_tasks`.
+    /// `Tasks::steal_from`.
     fn steal_from(&self, worker: usize, victim: usize) -> Option<Runnable> {
         let theirs = &self.workers[victim];
         let stolen = self.steal_half(worker, &theirs.ring);
@@ -159,7 +159,7 @@ impl Crew {
         !self.queue.is_empty() || self.workers.iter().any(has_public)
     }
 
-    /// `Worker::run_until_stopped`.
+    /// `Owner::run_until_stopped`.
     fn work(&self, worker: usize) {
         loop {
             while let Some(task) = self.find(worker, true) {

@@ -1,7 +1,7 @@
 //! Block on a 32-bit word: the contract of every backend.
 //!
 //! # Who calls it
-//! `latch` only. Every wait stands in a loop that re-reads the word.
+//! `latch` and `park/parker`. Every wait stands in a loop that re-reads the word.
 //!
 //! # State
 //! The caller's word. The backend keeps only the list of waiting threads.

@@ -20,7 +20,7 @@
 //! # Invariants
 //! - **PARK-1** Each `unpark` makes the current or the next `park` return.
 //! - **PARK-2** What happened before an `unpark` is visible when the `park` that it ends returns.
-//! - **PARK-3** `park` does not return without an `unpark` since the last one returned.
+//! - **PARK-3** `park` does not return without an `unpark` since the last `park` returned.
 //!
 //! # Orderings
 //! | tag | operation | ordering | pairs with | because |
