@@ -27,7 +27,7 @@
 //! | O3 | `is_empty` | Relaxed | – | it is only a hint whether to try O2; a worker that is about to sleep looks after a fence (`sleep`) |
 //!
 //! # What this does not do
-//! It wakes no worker. It never takes one job alone: a taker that pops its node with an exchange
+//! It wakes no worker. It never takes one job alone: a taker that pops one node by an exchange
 //! could read a node that another taker has run and freed. Taking all has no such window and no
 //! ABA.
 //!

@@ -100,7 +100,7 @@ impl JobLatch {
         }
     }
 
-    /// Notes the runner of the job. Called by the runner, before it runs.
+    /// Notes the runner of the job. Called by the runner, before it runs the job.
     pub fn note_runner(&self, runner: Runner) {
         self.word.fetch_or(runner.to_bits(), Relaxed); // O5
     }

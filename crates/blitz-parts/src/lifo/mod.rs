@@ -94,8 +94,8 @@ impl LifoSlot {
                 self.task.store(null_mut(), Relaxed);
                 return taken(seen);
             }
-            // It never writes null over null. So each null except the first comes from a thread
-            // that took a task.
+            // The exchange never writes null over null. So each null except the first comes from a
+            // thread that took a task.
             self.turns.take();
             match self.task.compare_exchange(seen, null_mut(), Acquire, Relaxed) {
                 Ok(task) => return taken(task), // O2

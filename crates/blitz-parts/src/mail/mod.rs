@@ -8,7 +8,7 @@
 //! | word | meaning | who sets | who clears |
 //! |---|---|---|---|
 //! | `mail` | jobs that wait, an [`Injector`] | senders | the worker; a sender that finds it gone |
-//! | `gone` | no thread is this worker any more, or ever will be | `disown`, once | never |
+//! | `gone` | this worker has no thread any more, and gets none | `disown`, once | never |
 //!
 //! # Transitions
 //! ```text

@@ -82,10 +82,10 @@ fn spin(ready: impl Fn() -> bool) -> Outcome {
     Outcome::InVain
 }
 
-/// As `spin`, with yields. A yield that gives the core to another thread wastes no time. A yield
-/// after which this thread still has its core does, so only such yields count towards the limit. If
-/// the workers have to share another core meanwhile, this thread soon blocks, and the kernel gives
-/// its core to one of them.
+/// As `spin`, with yields. A yield that gives the core to another thread wastes no time, so only
+/// yields after which this thread still has its core count towards the limit. If the workers have
+/// to share another core meanwhile, this thread soon blocks, and the kernel gives its core to one
+/// of them.
 fn give_way(ready: impl Fn() -> bool) -> Outcome {
     let start = Instant::now();
     let mut before = start;

@@ -99,7 +99,8 @@ pub struct Readiness {
 
 const _: () = assert!(crate::prim::MODELLED || size_of::<Readiness>() == 64);
 
-/// A descriptor's readiness as a task saw it. The task passes it to `clear` when it is over.
+/// A descriptor's readiness as a task saw it. The task passes it to `clear` when that readiness is
+/// over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sight {
     word: u64,

@@ -46,8 +46,8 @@ impl SharedLane {
 
     /// Records an event, in place of the oldest if the lane is full. Any thread may call it.
     ///
-    /// The event is lost if another thread is still writing the same slot because the lane has
-    /// wrapped around meanwhile.
+    /// The event is lost if the lane has wrapped around meanwhile and another thread is still
+    /// writing the same slot, or has written a newer event there.
     pub fn record(&self, event: Event) {
         if !self.is_on() {
             return;

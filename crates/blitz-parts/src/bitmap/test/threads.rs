@@ -35,7 +35,7 @@ impl Crowd {
         }
     }
 
-    /// A task in a slot of its own that checks the word written for it.
+    /// A task in a slot of its own. It counts its run if it sees the word written for it.
     fn task(&self, number: usize, stock: &mut SlotCache) -> Runnable {
         let (ran, written) = (self.ran.clone(), self.written.clone());
         let task = task(move || {
