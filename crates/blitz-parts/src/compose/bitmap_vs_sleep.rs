@@ -41,7 +41,7 @@ impl Crew {
             Told::WakeOne => {
                 self.sleep.wake_one();
             }
-            Told::Closed => unreachable!("nobody closes it"),
+            Told::Closed => unreachable!("no thread closes it"),
         }
     }
 

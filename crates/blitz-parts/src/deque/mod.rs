@@ -4,8 +4,8 @@
 //! # Who calls it
 //! The owner (one worker thread, through [`Owner`]): `fork`, `take_back` and `take_back_public` for
 //! forks in frames of its own stack; `push`, `pop` and, with a `mark`, `pop_above` for other items;
-//! `publish`. Any thread: `steal`, `steal_if`, `force`, and the methods that return lengths and
-//! counts. Callers: `blitz-core/worker`.
+//! `publish`, `has_public`, `shrink`. Any thread: `steal`, `steal_if`, `force`, and the methods
+//! that return lengths and counts. Callers: `blitz-core/worker`.
 //!
 //! # State
 //! Public items lie in a growing ring, oldest first. Private forks form a list, newest first, whose

@@ -139,7 +139,7 @@ fn stolen(items: &Items, steal: Steal<Item>) -> Option<usize> {
     match steal {
         Steal::Success(item) => Some(items.index(item)),
         Steal::Empty => None,
-        Steal::Retry => panic!("nobody else steals"),
+        Steal::Retry => panic!("no other thread steals"),
     }
 }
 

@@ -23,7 +23,7 @@ struct Nobody;
 // SAFETY: it points to nothing, and its methods are never called.
 unsafe impl Scheduler for Nobody {
     fn schedule(&self, _: Runnable) {
-        unreachable!("nobody wakes it")
+        unreachable!("no thread wakes it")
     }
 
     fn owned(&self, _: Place) -> &Owned {

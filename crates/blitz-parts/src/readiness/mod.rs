@@ -5,7 +5,7 @@
 //! # Who calls it
 //! The driver, one thread at a time: `set`, `end`. Tasks that use the descriptor, any thread:
 //! `poll`, `poll_listed`, `unlist`, `look`, `is_fresh`, and `clear` after an attempt that would
-//! block.
+//! block, or that transferred less than there was room for. Dumps: `for_each_waiting`, `waiting`.
 //!
 //! # State
 //! | where | bits | meaning | who sets | who clears |

@@ -60,7 +60,7 @@ impl Pipe {
             match self.readiness.poll(&mut cx, Interest::READABLE) {
                 Poll::Ready(Ok(_)) if self.take_byte() => return true,
                 Poll::Ready(Ok(sight)) => self.readiness.clear(sight, Evidence::WouldBlock),
-                Poll::Ready(Err(_)) => panic!("nobody ends it"),
+                Poll::Ready(Err(_)) => panic!("no driver ends it"),
                 Poll::Pending => return false,
             }
         }
@@ -92,7 +92,7 @@ impl Wire {
             match self.readiness.poll(&mut cx, Interest::READABLE) {
                 Poll::Ready(Ok(_)) if self.arrived.load(Relaxed) > taken => return true,
                 Poll::Ready(Ok(sight)) => self.readiness.clear(sight, Evidence::WouldBlock),
-                Poll::Ready(Err(_)) => panic!("nobody ends it"),
+                Poll::Ready(Err(_)) => panic!("no driver ends it"),
                 Poll::Pending => return false,
             }
         }

@@ -59,7 +59,7 @@ fn readiness_1_an_event_before_the_poll_and_after_it() {
     assert_eq!(set(&readiness, Ready::READABLE), 1);
     assert!(bell.rings() == 1 && !readiness.is_fresh());
     assert!(poll(&readiness, &bell, Interest::READABLE));
-    assert_eq!(set(&readiness, Ready::READABLE), 0, "nobody waits");
+    assert_eq!(set(&readiness, Ready::READABLE), 0, "no task waits");
     assert_eq!(readiness.waiting(), 0);
 }
 
@@ -228,8 +228,8 @@ const NOSY: RawWakerVTable = RawWakerVTable::new(
         nosy.0.waiting();
         RawWaker::new(Arc::into_raw(Arc::clone(&nosy)).cast(), &NOSY)
     },
-    |_| unreachable!("nobody wakes it"),
-    |_| unreachable!("nobody wakes it"),
+    |_| unreachable!("no thread wakes it"),
+    |_| unreachable!("no thread wakes it"),
     |nosy| {
         // SAFETY: the count belongs to the waker that is dropped.
         let nosy = unsafe { Arc::from_raw(nosy.cast::<Nosy>()) };

@@ -60,7 +60,7 @@ impl Crowd {
                     self.woken.notify_all();
                 }
             }
-            Told::Closed => unreachable!("nobody closes it"),
+            Told::Closed => unreachable!("no thread closes it"),
         }
     }
 
