@@ -584,8 +584,8 @@ impl PoolBuilder {
     /// The variable `BLITZ_INSPECT` does the same for each pool without this setting, and prints
     /// the address of the page. An address that cannot be used is an error when the pool is built,
     /// and so is one that other machines can reach without a token. If the page of the variable
-    /// cannot be opened, as if its port is taken, the pool reports it and goes on. Otherwise nothing
-    /// listens.
+    /// cannot be opened, as if its port is taken, the pool reports it and goes on. Without either,
+    /// nothing listens.
     ///
     /// ```
     /// let pool = blitz::Pool::builder().workers(2).inspect("127.0.0.1:0").build()?;
