@@ -102,6 +102,14 @@ fn results_in_order_end_when_the_loop_does() {
         });
         let some = all().map(|n| (n != 1000).then_some(n)).while_some();
         some.for_each_in_order_within(10, |n| assert_ne!(n, 1000));
+        // Each part of these loops is given a clone.
+        let given = || all().map_with(0, |_, n| n);
+        given().cancel_on(&token).for_each_in_order(|_| unreachable!("cancelled before"));
+        let some = given().map(|n| (n != 1000).then_some(n)).while_some();
+        some.for_each_in_order_within(10, |n| assert_ne!(n, 1000));
+        given().take_any(10).for_each_in_order_within(3, |_| seen += 1);
+        all().intersperse(7).take_any(10).for_each_in_order_within(3, |_| seen += 1);
+        assert_eq!(seen, 40);
         // Here only parts of the loop end early.
         let sums = (0..100).into_par_iter().try_fold(|| 0, |_, n| (n != 25).then_some(n));
         let mut none = 0;
