@@ -55,6 +55,17 @@ impl<T> Run<T> {
         (Run::of(self.first, at), Run::of(self.first.wrapping_add(at), self.len - at))
     }
 
+    /// Where the last item is; the run is not empty.
+    fn last(self) -> *mut T {
+        self.first.wrapping_add(self.len - 1)
+    }
+
+    /// Forgets the first `count` items, of which there are this many.
+    fn drop_first(&mut self, count: usize) {
+        self.first = self.first.wrapping_add(count);
+        self.len -= count;
+    }
+
     /// # Safety
     /// 1. The items are initialised, and no thread changes them meanwhile.
     unsafe fn items<'a>(self) -> &'a [T] {
@@ -93,7 +104,7 @@ where
     F: Fn(&T, &T) -> Ordering + Sync,
 {
     if items.len <= alone {
-        let _move = away.then_some(MoveAtEnd { from: items, to: memory });
+        let _move = away.then(|| MoveAtEnd { from: items, to: memory });
         // SAFETY: the items are initialised, and the caller has exclusive access to them.
         let items = unsafe { slice::from_raw_parts_mut(items.first, items.len) };
         items.sort_by(f);
@@ -120,7 +131,7 @@ where
     T: Send,
     F: Fn(&T, &T) -> Ordering + Sync,
 {
-    let mut merge = Merge { left, right, to };
+    let merge = Merge { left, right, to };
     if left.len + right.len < 2 * tuning::SORT_ALONE {
         merge.one_by_one(f);
         return;
@@ -159,22 +170,62 @@ impl<T> Merge<T> {
         }
     }
 
-    /// Moves the lesser of the two first items until a run is empty. If they are equal, moves the
-    /// left one.
-    fn one_by_one(&mut self, f: &impl Fn(&T, &T) -> Ordering) {
-        while self.left.len > 0 && self.right.len > 0 {
-            // SAFETY: there is an item, and this merge has exclusive access to it.
-            let left = unsafe { &*self.left.first };
-            // SAFETY: as above.
-            let right = unsafe { &*self.right.first };
-            let from = if f(right, left).is_lt() { &mut self.right } else { &mut self.left };
-            let (item, rest) = from.split_at(1);
-            *from = rest;
-            let (place, room) = self.to.split_at(1);
-            self.to = room;
-            // SAFETY: the item has just left its run, and the place is free; this merge owns both.
-            unsafe { item.move_to(place) };
+    /// Moves items until a run is empty, from both ends: the processor does the two comparisons at
+    /// the same time, since neither depends on the other.
+    fn one_by_one(mut self, f: &impl Fn(&T, &T) -> Ordering) {
+        loop {
+            // Each step takes one item at either end. So after this many steps neither run is
+            // empty before a step, whatever `f` returns.
+            let steps = self.left.len.min(self.right.len) / 2;
+            if steps == 0 {
+                break;
+            }
+            for _ in 0..steps {
+                // SAFETY: neither run is empty.
+                unsafe { self.move_first(f) };
+                // SAFETY: as above.
+                unsafe { self.move_last(f) };
+            }
         }
+        while self.left.len > 0 && self.right.len > 0 {
+            // SAFETY: neither run is empty.
+            unsafe { self.move_first(f) };
+        }
+    }
+
+    /// Moves the lesser of the two first items. If they are equal, moves the left one.
+    ///
+    /// # Safety
+    /// 1. Neither run is empty.
+    #[inline(always)]
+    unsafe fn move_first(&mut self, f: &impl Fn(&T, &T) -> Ordering) {
+        let (left, right) = (self.left.first, self.right.first);
+        // SAFETY: there is an item, and this merge has exclusive access to it.
+        let is_right = f(unsafe { &*right }, unsafe { &*left }).is_lt();
+        // No branch depends on the comparison, because the processor could not predict it.
+        let from = if is_right { right } else { left };
+        // SAFETY: the item leaves its run below, and the place is free; this merge owns both.
+        unsafe { self.to.first.copy_from_nonoverlapping(from, 1) };
+        self.to.drop_first(1);
+        self.right.drop_first(usize::from(is_right));
+        self.left.drop_first(usize::from(!is_right));
+    }
+
+    /// Moves the greater of the two last items. If they are equal, moves the right one.
+    ///
+    /// # Safety
+    /// 1. Neither run is empty.
+    #[inline(always)]
+    unsafe fn move_last(&mut self, f: &impl Fn(&T, &T) -> Ordering) {
+        let (left, right) = (self.left.last(), self.right.last());
+        // SAFETY: there is an item, and this merge has exclusive access to it.
+        let is_left = f(unsafe { &*right }, unsafe { &*left }).is_lt();
+        let from = if is_left { left } else { right };
+        // SAFETY: the item leaves its run below, and the place is free; this merge owns both.
+        unsafe { self.to.last().copy_from_nonoverlapping(from, 1) };
+        self.to.len -= 1;
+        self.left.len -= usize::from(is_left);
+        self.right.len -= usize::from(!is_left);
     }
 }
 
