@@ -154,7 +154,7 @@ impl Tasks<'_> {
                 if self.queues.has_lifo() && self.own().tasks.lifo_polls.get() < LIFO_POLLS_MAX {
                     return None;
                 }
-                // They lie beside own tasks, so those of the own part come first.
+                // Tasks of other threads lie beside own tasks: look in the own part first.
                 let task = self.take_own(part).or_else(|| self.take_in_turn(part))?;
                 tick.defer_queue_turn(1);
                 task

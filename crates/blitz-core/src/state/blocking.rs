@@ -33,7 +33,7 @@ pub(crate) trait Closure: Send + Sync {
     fn awaited_by(&self) -> Option<usize>;
 }
 
-/// A closure that waits for a thread, or runs.
+/// An entry in a list: a blocking closure that waits or runs, or a job that a task awaits.
 pub(crate) struct Listed {
     pub(crate) closure: Arc<dyn Closure>,
     pub(crate) type_name: &'static str,
@@ -49,8 +49,8 @@ pub(crate) struct AwaitedClosure {
 }
 
 impl AwaitedClosure {
-    /// Those of a list that tasks await. The caller holds the list's lock, since no reference may
-    /// leave it: it could become the last one to a result.
+    /// Returns the closures of a list that tasks await. The caller holds the list's lock: a
+    /// reference taken out of the list could become the last one to a result.
     pub(super) fn all(listed: &BTreeMap<Id, Listed>) -> Vec<AwaitedClosure> {
         let awaited = listed.iter().filter_map(|(&id, Listed { closure, type_name })| {
             let (task, has_begun) = (closure.awaited_by()?, closure.has_begun());

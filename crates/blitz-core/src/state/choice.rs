@@ -18,7 +18,7 @@ use std::ffi::OsStr;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Scheduler {
-    /// Each worker has its own queues, and steals from others when they are empty. The default.
+    /// Each worker has its own queues, and steals from others when its own are empty. The default.
     #[default]
     Stealing,
     /// Each runnable task is a bit in a tree that all workers share. Finding one costs the same for

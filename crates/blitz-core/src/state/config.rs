@@ -90,7 +90,7 @@ pub(crate) struct Config {
 }
 
 impl Config {
-    /// Whether the user hears of workers that do not come back: by the handler, a line or a file.
+    /// Whether stalls are reported to the user: to the handler, in a line or in a file.
     pub(crate) fn reports_stalls(&self) -> bool {
         self.reports_by_words() || self.triggers.include_stalls()
     }

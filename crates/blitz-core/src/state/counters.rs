@@ -1,4 +1,4 @@
-//! Counters of workers, always on. Only the owner writes them.
+//! Counters of workers and of all other threads, always on. Only the owner writes a worker's.
 
 #![forbid(unsafe_code)]
 
@@ -39,8 +39,8 @@ pub(crate) struct TaskCounters {
 }
 
 impl TaskCounters {
-    /// Stamps a task with the time at which it became runnable, if its number has no bit of `mask`.
-    /// Returns whether it did.
+    /// Counts a task that became runnable. If the count has no bit of `mask`, stamps the task with
+    /// the time. Returns whether it was stamped.
     #[inline]
     pub(crate) fn stamp(&self, task: &Runnable, mask: u64) -> bool {
         self.scheduled.add(1);

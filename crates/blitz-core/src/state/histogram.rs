@@ -104,7 +104,8 @@ impl Histogram {
         self.counts.chunks(PER_OCTAVE).enumerate().map(octave).take(OCTAVES - 1)
     }
 
-    /// Returns an upper bound of the fraction `q` of all times; `None` if nothing was measured.
+    /// Returns a time below which at least the fraction `q` of all times lies; `None` if nothing
+    /// was measured.
     #[must_use]
     pub fn quantile(&self, q: f64) -> Option<Duration> {
         let total = self.count();

@@ -5,7 +5,7 @@
 use blitz_parts::prim::{Mutex, MutexGuard};
 use std::sync::PoisonError;
 
-/// Keeps a driver from being plugged in once the pool has ended, and two from being made at once.
+/// Keeps two drivers from being made at once, and any from being plugged in after the pool's end.
 #[derive(Default)]
 pub(crate) struct Plugging {
     over: Mutex<bool>,

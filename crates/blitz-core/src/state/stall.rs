@@ -58,13 +58,13 @@ pub(crate) struct StalledTask {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum StallKind {
-    /// It computes.
+    /// The worker's thread computes.
     Computing,
-    /// It is ready to compute, but other threads have the processors.
+    /// The thread is ready to compute, but other threads have the processors.
     Preempted,
-    /// It waits in the kernel.
+    /// The thread waits in the kernel.
     Blocked,
-    /// The system does not report it.
+    /// The system does not report what the thread does.
     Unknown,
 }
 
@@ -163,8 +163,7 @@ impl StallReport {
         self.channel.as_deref()
     }
 
-    /// Returns how many tasks and jobs are in the worker's own queues. Other workers take them from
-    /// there.
+    /// Returns how many tasks, and jobs that other workers can take, are in the worker's own queues.
     #[must_use]
     pub fn behind(&self) -> usize {
         self.behind
@@ -214,7 +213,7 @@ impl fmt::Display for StallReport {
 /// Called for a worker that is stuck for long.
 pub(crate) type StallHandler = Box<dyn Fn(&StallReport) + Send + Sync>;
 
-/// Counts the stalls of a team, and remembers which workers are stuck since when.
+/// Counts the stalls of a team, and remembers since when each worker is stuck.
 #[derive(Default)]
 pub(crate) struct Stalls {
     counts: [Counter; 4],

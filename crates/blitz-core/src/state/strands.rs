@@ -26,7 +26,7 @@ impl Path {
         Path { span: self.span + ticks, burdened: self.burdened + ticks }
     }
 
-    /// How far it is from an earlier one.
+    /// The distance from an earlier moment.
     pub(crate) fn since(self, begin: Path) -> Path {
         Path { span: self.span - begin.span, burdened: self.burdened - begin.burdened }
     }

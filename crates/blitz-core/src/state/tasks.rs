@@ -20,7 +20,8 @@ pub(crate) struct TaskQueues {
     pub(crate) ring: Ring<RING_SLOTS>,
     /// State of the bitmap scheduler; `None` in the stealing scheduler.
     pub(crate) bitmap: Option<Box<BitmapMarks>>,
-    /// Tasks that wait after a first poll on this worker.
+    /// Waiting tasks: those that first waited on this worker or, in the bitmap scheduler, those
+    /// whose slot is in a leaf of this worker.
     pub(crate) owned: Owned,
     pub(crate) counters: TaskCounters,
     /// The task that the worker polls.
@@ -78,7 +79,7 @@ impl TaskQueues {
         self.ring.len() + self.batch.len() + usize::from(self.has_lifo())
     }
 
-    /// Takes the task that waits for a stuck owner. Any thread may call it.
+    /// Takes the task out of the LIFO slot, because the owner is stuck. Any thread may call it.
     pub(crate) fn rescue(&self) -> Option<Runnable> {
         self.lifo.take()
     }

@@ -118,7 +118,7 @@ impl Tick {
         left == 0 && self.is_due()
     }
 
-    /// Something is due.
+    /// Does what is due after this step. Returns whether to time the poll.
     #[cold]
     fn is_due(&self) -> bool {
         let passed = self.step.get();
@@ -188,7 +188,7 @@ impl Tick {
         self.job_mask.set(if each { 0 } else { u64::from(JOBS_PER_SAMPLE) - 1 });
     }
 
-    /// A job is about to be run.
+    /// Counts a job that is about to be run.
     #[inline]
     pub(crate) fn count_job(&self) {
         let left = self.jobs_until_fair.get() - 1;

@@ -94,7 +94,8 @@ impl WatchThread {
     /// Stops the watch, because the team ends.
     pub(crate) fn stop(&self) {
         self.watch.stop();
-        // A thread that is just being started sees the flag first.
+        // The lock waits for a start in progress. A thread that is started later sees the flag
+        // first.
         let _turn = self.starting.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(thread) = self.thread.get() {
             thread.unpark();
