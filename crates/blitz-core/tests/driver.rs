@@ -313,7 +313,7 @@ fn a_waiter_gets_its_event_while_the_pool_ends() {
     for workers in [1, 2, 8] {
         let ended = Arc::new(AtomicUsize::new(0));
         let ends = ended.clone();
-        // No worker sleeps any more when these are called.
+        // No worker sleeps any more when the exit handler, or the drop of `Waits`, waits.
         let pool = Pool::builder()
             .spares(0)
             .workers(workers)
@@ -423,7 +423,7 @@ fn a_shielded_section_gets_its_event_while_an_adopting_pool_ends() {
         let begins = begun.clone();
         let shielded = pool.spawn(blitz_core::task::shield(async move {
             begins.store(true, SeqCst);
-            // Spawn many, so that some are left when the pool ends.
+            // Await many, so that some are left when the pool ends.
             for _ in 0..10_000 {
                 event().await;
             }

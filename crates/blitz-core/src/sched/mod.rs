@@ -3,7 +3,7 @@
 //! ```text
 //!  woken or spawned on a worker ─▶ its LIFO slot ─evicts─▶ its ring ─overflows─▶ the queue
 //!  woken during its own poll ───────────────────────────▶ its ring
-//!  woken by the driver, except the first ───────────────▶ its ring (LIFO slot if rings are not shared)
+//!  woken by the driver, except the first ───────────────▶ its ring (slot if rings are not shared)
 //!  woken or spawned elsewhere ─────────────────────────────────────────────────▶ the queue
 //!
 //!  a worker takes: batch buffer, LIFO slot (three in a row at most), ring; every `interval` polls, or

@@ -10,8 +10,7 @@ use std::sync::{Arc, PoisonError};
 /// The names of a team's tasks, by id. They are not stored in the tasks, so that a task without a
 /// name pays nothing.
 ///
-/// A task registers at its first poll. Its entry is removed when its future is dropped, before its
-/// id can be reused.
+/// A task registers at its first poll. Its entry is removed when its future is dropped.
 #[derive(Default)]
 pub(crate) struct Names {
     by_id: Mutex<BTreeMap<Id, Arc<str>>>,

@@ -163,7 +163,7 @@ impl StallReport {
         self.channel.as_deref()
     }
 
-    /// Returns how many tasks, and jobs that other workers can take, are in the worker's own queues.
+    /// Returns how many tasks, and jobs that other workers can take, are in the worker's queues.
     #[must_use]
     pub fn behind(&self) -> usize {
         self.behind

@@ -12,7 +12,7 @@ impl<T> JoinHandle<T> {
     /// with other work of that pool while it waits. A thread outside every pool blocks.
     ///
     /// # Errors
-    /// If it panicked ([`JoinError::into_panic`] returns the payload) or was cancelled.
+    /// If the task or job was cancelled or panicked: [`JoinError::into_panic`] returns the payload.
     ///
     /// # Blocking
     /// A thread outside the pool blocks.

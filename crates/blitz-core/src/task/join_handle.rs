@@ -54,7 +54,7 @@ impl<T> JoinHandle<T> {
         }
     }
 
-    /// Whether it has ended, so that waiting would return at once.
+    /// Whether the task or job has ended, so that waiting would return at once.
     ///
     /// ```
     /// let handle = blitz::spawn_cpu(|| ());
@@ -73,8 +73,9 @@ impl<T> JoinHandle<T> {
 
     /// Cancels the task or job.
     ///
-    /// A task is dropped at once if it waits, otherwise at its next poll, unless it is
-    /// [shielded](crate::task::shield). Its handle then returns a [`JoinError`] that
+    /// The future of a task is dropped at the end of its current poll or, if the task is not being
+    /// polled, in place of its next poll, which the abort schedules. A
+    /// [shield](crate::task::shield) delays that. The handle then returns a [`JoinError`] that
     /// [`is_cancelled`](JoinError::is_cancelled). A job that has not begun never runs; a job that
     /// has begun runs to its end. A task or job that has ended is not changed.
     ///
@@ -92,7 +93,7 @@ impl<T> JoinHandle<T> {
         }
     }
 
-    /// Returns a handle that can cancel it, for other parts of the program.
+    /// Returns a handle that can cancel the task or job, for other parts of the program.
     #[must_use]
     pub fn abort_handle(&self) -> AbortHandle {
         match &self.kind {
@@ -120,7 +121,7 @@ impl<T> JoinHandle<T> {
         }
     }
 
-    /// Returns its id, which no other task or job has.
+    /// Returns the id of the task or job, which no other task or job has.
     #[must_use]
     pub fn id(&self) -> Id {
         match &self.kind {
@@ -130,7 +131,7 @@ impl<T> JoinHandle<T> {
     }
 }
 
-/// Has a job listed among those that tasks await, if a poll of its handle was pending.
+/// Lists a job among those that tasks await, if a poll of its handle was pending.
 #[inline]
 fn listed_if_pending<T, R>(job: &Arc<dyn JobHandle<T>>, polled: Poll<R>) -> Poll<R> {
     if polled.is_pending() && job.is_to_be_listed() {

@@ -200,8 +200,7 @@ impl<T: 'static> JoinSet<T> {
     /// As [`join_next`](JoinSet::join_next), with the task's id. The id of a failed task is in the
     /// [error](JoinError::id).
     ///
-    /// An id may be used again as soon as the task is out of the set and no [`AbortHandle`] for it
-    /// is left.
+    /// No other task or job of the process ever has the same id.
     ///
     /// ```
     /// # blitz::block_on(async {
@@ -221,7 +220,7 @@ impl<T: 'static> JoinSet<T> {
         poll_fn(|cx| self.poll_join_next_with_id(cx)).await
     }
 
-    /// Takes a task that has ended out of the set; `None` if there is none right now.
+    /// Takes an ended task out of the set, and returns its result; `None` if none has ended.
     ///
     /// ```
     /// let mut set = blitz::JoinSet::new();

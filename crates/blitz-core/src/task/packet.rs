@@ -258,7 +258,7 @@ where
     }
 
     fn is_to_be_listed(&self) -> bool {
-        // Closures that do not run on workers are listed by the threads that run them.
+        // Closures that do not run on workers are listed from their spawn on.
         self.on_workers && !self.lock().listed
     }
 

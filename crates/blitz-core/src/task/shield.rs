@@ -19,9 +19,9 @@ use std::task::{Context, Poll};
 /// the task next waits after its last shield has ended. Shields nest.
 ///
 /// A shield begins with its first poll. While one task of a pool is shielded, a drop of the pool
-/// cancels no task. A shield that begins after that drop is not granted: its task is cancelled
-/// first. Outside a task `future` simply runs. A shield protects from aborts only: a caller that
-/// drops the future, as `select!` does, ends it.
+/// cancels no task. A shield that begins after that drop is granted only inside another shield:
+/// otherwise its task is cancelled before `future` is polled. Outside a task `future` simply runs.
+/// A shield protects from aborts only: a caller that drops the future, as `select!` does, ends it.
 ///
 /// A section may be forgotten (`std::mem::forget`) instead of run or dropped. It counts until its
 /// task has ended. Until then it looks like a section that goes on: the drop of the pool waits for

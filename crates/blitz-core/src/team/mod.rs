@@ -98,7 +98,7 @@ pub(crate) struct Team {
     /// Tasks that no worker has yet.
     pub(crate) tasks: CachePadded<TaskQueue>,
     pub(crate) bitmap_totals: BitmapTotals,
-    /// How many lists of waiting tasks there are: one per initial worker.
+    /// How many lists of waiting tasks the bitmap scheduler uses: one per initial worker.
     pub(crate) lists: usize,
     /// Counters of threads that are not workers.
     pub(crate) outside: CachePadded<TaskCounters>,

@@ -30,8 +30,8 @@ pub(crate) struct Worker {
     index: usize,
     /// Jobs that only this worker may run.
     pub(crate) mail: Mailbox,
-    /// Which run of a foreign job this worker is in, and what it waits for. Waiters that follow it
-    /// check this.
+    /// Which run this worker is in, and what that run waits for. Other workers that wait for a run
+    /// of this worker check this.
     pub(crate) trail: Trail,
     pub(crate) counters: WorkerCounters,
     /// Notes of the watch about this worker, read after each poll and job.

@@ -60,7 +60,8 @@ impl Owner<'_> {
         self.find(look, search)
     }
 
-    /// Finds any work. This is part of the main loop. `search` also looks in the rings of others.
+    /// Finds any work. This is part of the main loop. If `search` is set, looks in the rings of
+    /// other workers, too.
     #[inline(always)]
     pub(super) fn find(self, look: Look, search: bool) -> Option<Found> {
         let turn = self.tasks().take_turn();

@@ -27,7 +27,8 @@ use std::time::Duration;
 pub(super) enum Relieved {
     /// The worker is no longer needed.
     Leaves,
-    /// It was stuck in a poll: it goes on as a worker with a seat.
+    /// It goes on as a worker with a seat: it was stuck in a poll, or no other spare was left for a
+    /// free seat.
     Sits,
 }
 
@@ -40,7 +41,8 @@ impl Owner<'_> {
         if !begun {
             return Relieved::Leaves;
         }
-        // Without slices the kernel treats this thread like any other when it wakes.
+        // Set a short slice, so that this thread preempts computing workers when it wakes. A kernel
+        // without slices treats the thread like any other.
         thread::set_slice(thread::current(), Some(RELIEF_SLICE));
         let takes_seat = self.relieve_until_over() == Relieved::Sits;
         if !sleep.end_relief(self.index()) {

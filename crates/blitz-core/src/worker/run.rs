@@ -183,7 +183,7 @@ impl Owner<'_> {
         }
     }
 
-    /// Runs a job that this worker found, under an [`Aside`] if it runs on top of another frame.
+    /// Runs a job that this worker found. On top of another frame, the caller has begun an aside.
     pub(crate) fn execute(self, work: Work) {
         self.execute_here(work);
     }

@@ -1,7 +1,7 @@
 //! Examines stuck workers, and reports them to the user.
 //!
-//! The watch notes which workers are stuck, and any thread may ask. A separate thread, which is
-//! started for it, calls the handler, because a handler may block.
+//! The watch notes which workers are stuck, and any thread may ask for them. A separate thread
+//! calls the user's handler, because a handler may block.
 
 #![forbid(unsafe_code)]
 

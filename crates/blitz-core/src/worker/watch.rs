@@ -212,8 +212,8 @@ impl Seen {
     }
 
     /// What the stuck worker has done since the last look. If the worker's time was noted before it
-    /// was stuck, one look is enough to see that it computes. The time of the relief worker always
-    /// is.
+    /// was stuck, one look is enough to see that it computes. The relief worker's time is noted in
+    /// every look.
     fn doing(&mut self, worker: &Worker) -> Doing {
         let Some(thread) = worker.seat.thread() else { return Doing::Unknown };
         let before = self.note_used(worker);
@@ -428,7 +428,7 @@ fn fill_lease(team: &Team, left_at: &mut Option<usize>) -> Finding {
     if now.is_none() {
         return Finding::Nothing;
     }
-    // A worker that waits for its descendants may do that in the driver.
+    // This also notifies a worker that waits for its descendants: it can wait in the driver.
     if team.sleep().relieve() == 0 {
         relieve(team);
     }
