@@ -20,8 +20,11 @@ use std::time::Duration;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum WaitPolicy {
-    /// First its own jobs, then jobs of the worker that runs the awaited job, then any other job,
-    /// as in Rayon. No core idles while there is work. The default.
+    /// Any job or task. Of jobs, first its own, then those of the worker that runs the awaited job,
+    /// then any other, as in Rayon. No core idles while there is work. The default.
+    ///
+    /// Inside a task a wait follows [`DescendantsOnly`](Self::DescendantsOnly): other tasks would
+    /// wait in turn on the same stack.
     #[default]
     StealAnything,
     /// Only its own jobs and descendants of the awaited job; then it parks. So code may hold a lock

@@ -1,12 +1,12 @@
 //! Ends a pool, in these steps:
 //!
-//! 1. The pool's handle is dropped: it gives up its count of `task_holds`, then that of `alive`.
+//! 1. The pool's handle is dropped: it gives up its count of `task_holds`, then that of `holds`.
 //!    Threads outside the pool can post no more jobs.
 //! 2. Every shielded section of a task has a count of both, too. From now on no section begins. A
 //!    section that is still there when its task has ended was forgotten, and its counts are given
 //!    back. When `task_holds` is zero, no task is polled any more, and all are cancelled (see
 //!    `sched/cancel`). Jobs go on, because a job may wait for a task's end.
-//! 3. Every detached job gives up its count of `alive` when it has run. A job that spawns another
+//! 3. Every detached job gives up its count of `holds` when it has run. A job that spawns another
 //!    adds that count before it gives up its own, so the count is zero only if nothing is left.
 //! 4. The thread that brings that count to zero stops the sleep protocol: every worker wakes and
 //!    stays awake.
@@ -20,7 +20,7 @@
 //! A drop of the handle on one of the pool's own threads does not wait, because it would wait for
 //! itself. With `detach_on_drop` no drop waits.
 //!
-//! The thread that a pool has adopted (see `worker/adoption`) is free when the handle is gone. If
+//! The thread that a pool has adopted (see `state/adoption`) is free when the handle is gone. If
 //! it drops the handle outside the pool's operations, it works as the pool's threads do until
 //! step 5. In all other cases a new thread takes its place. The thread that drops the handle starts
 //! the new thread, or the adopted thread does so at the end of its current operation, unless
