@@ -12,8 +12,8 @@ use blitz_parts::prim;
 pub enum Yield {
     /// A job was run.
     Executed,
-    /// There was no job to run, or half of the thread's stack is in use. Jobs that yield pile up on
-    /// the stack: each runs on top of the one that yielded to it.
+    /// There was no job to run, or half of the thread's stack is in use. When jobs yield, they pile
+    /// up on the stack: each runs on top of the job that yielded to it.
     Idle,
 }
 

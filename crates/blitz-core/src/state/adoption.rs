@@ -17,8 +17,8 @@
 //! gives up the worker's count, and the adopted thread retires the worker later.
 //!
 //! A thread may be only lent, as for a runtime with a paused clock. A lent thread also leaves when
-//! another thread needs the worker: when that thread waits for the pool, or spawns a task, while
-//! the lent thread is AWAY; and when the lent thread stands up while another thread waits.
+//! another thread needs the worker: when that thread waits for the pool, or spawns a task or job,
+//! while the lent thread is AWAY; and when the lent thread stands up while another thread waits.
 
 #![forbid(unsafe_code)]
 

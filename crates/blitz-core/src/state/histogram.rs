@@ -12,7 +12,7 @@ const OCTAVES: usize = 30;
 const PER_OCTAVE: usize = 4;
 const BUCKETS: usize = OCTAVES * PER_OCTAVE;
 
-/// A histogram that one thread writes and any thread reads.
+/// A histogram that any thread reads. One thread writes it by `add`, or any thread by `add_shared`.
 pub(crate) struct Times {
     buckets: [Counter; BUCKETS],
     nanos: Counter,

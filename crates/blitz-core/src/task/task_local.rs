@@ -163,8 +163,8 @@ impl<T: 'static> LocalKey<T> {
         LocalKey { cell }
     }
 
-    /// Runs `future` with this value of the key, whichever threads poll it. Its drop sees the
-    /// value, too.
+    /// Runs `future` with this value of the key, whichever threads poll it. The drop of `future`
+    /// sees the value, too.
     ///
     /// ```
     /// blitz::task_local!(static NUMBER: u32);
