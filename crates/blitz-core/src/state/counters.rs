@@ -1,4 +1,5 @@
-//! Counters of workers and of all other threads, always on. Only the owner writes a worker's.
+//! Counters of workers and of all other threads, always on. Only the owner writes those of a
+//! worker, except `rescued`, which the watch writes.
 
 #![forbid(unsafe_code)]
 

@@ -6,7 +6,7 @@
 //!
 //! ```text
 //!  depth 0:  floor 0 holds the value of the innermost scope
-//!            with(|value| …): floor 0 is borrowed, and the closure may enter a scope
+//!            with(|value| …): floor 0 is borrowed, and code inside may enter a scope
 //!  depth 1:  floor 0 stays as it is; floor 1 holds the value of the innermost scope
 //! ```
 //!
