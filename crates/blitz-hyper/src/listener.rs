@@ -55,8 +55,8 @@ impl Listener for TcpListener {
 
     fn poll_accept(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<(TcpStream, Self::Peer)>> {
         TcpListener::poll_accept(self, cx).map_ok(|(stream, peer)| {
-            // Answers are written in one piece, so no delay is needed. An error is ignored: if the
-            // connection is gone, the next read shows it.
+            // Answers are written in one piece, so Nagle's algorithm could only delay them. An
+            // error is ignored: if the connection is gone, the next read shows it.
             let _ = stream.set_nodelay(true);
             (stream, peer)
         })

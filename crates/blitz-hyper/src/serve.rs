@@ -101,9 +101,10 @@ pub fn serve_make<L: Listener, M>(listener: L, make: M) -> Serve<L, M, PlainHand
 /// Future returned by [`serve`] and [`serve_make`]: a server that runs once it is polled.
 ///
 /// Its output is the [report](Report) of unfinished work, or the error that ended the accept loop.
-/// The report is empty unless a deadline passed. Dropping the future ends its connections at once.
-/// The server also waits for upgraded connections, such as WebSockets, but only their handlers end
-/// them. Settings that are changed after the first poll have no effect.
+/// The report is empty unless a deadline passed. Such an error ends the server's connections at
+/// once, and so does dropping the future. The server also waits for upgraded connections, such as
+/// WebSockets, but only their handlers end them. Settings that are changed after the first poll
+/// have no effect.
 #[must_use = "a server does nothing unless awaited"]
 pub struct Serve<L, M, H>(Stage<L, M, H>);
 
@@ -135,7 +136,7 @@ impl<L: Listener, M, H> Serve<L, M, H> {
     /// Shuts the server down gracefully when `signal` completes.
     ///
     /// From then on it accepts no connection. It answers requests that have begun, and closes
-    /// connections without one.
+    /// connections without one. It waits for handshakes that have begun.
     pub fn with_graceful_shutdown(self, signal: impl Future<Output = ()> + Send + 'static) -> Self {
         self.change(|settings| settings.signal = Some(Box::pin(signal)))
     }

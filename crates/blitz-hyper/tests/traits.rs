@@ -1,4 +1,5 @@
-//! Checks which traits each public type has: `Send`, `Sync`, `Debug`. None is an error type.
+//! Checks that types of servers and types for hyper are `Send` and `Debug`, and all but `Serve`
+//! also `Sync`.
 
 use blitz_hyper::{BlitzExecutor, BlitzIo, BlitzTimer, Left, Report, Running, Shutdown};
 use blitz_hyper::{Serve, SharedService};

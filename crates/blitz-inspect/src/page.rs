@@ -41,7 +41,8 @@ fn process() -> &'static Process {
 ///
 /// # Errors
 /// If the page cannot be served at the address, or is served there without the token or a host name
-/// of the settings. The pool is shown to tools nevertheless.
+/// of the settings. The pool is shown to tools nevertheless. Without an address: if the socket for
+/// tools cannot be served.
 pub fn show(settings: &Inspect, name: &str, source: Arc<dyn Source>) -> io::Result<Option<Page>> {
     let process = process();
     let address = settings.socket_addr()?;

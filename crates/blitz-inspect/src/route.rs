@@ -213,7 +213,7 @@ fn number(head: &Head<'_>, name: &str, otherwise: f64) -> Result<f64, Response> 
     let Some(text) = parameter(head, name)? else { return Ok(otherwise) };
     match text.parse::<f64>() {
         Ok(number) if number.is_finite() && number >= 0.0 => Ok(number),
-        _ => Err(Response::refusal(Status::BadRequest, &format!("{name} is no number"))),
+        _ => Err(Response::refusal(Status::BadRequest, &format!("{name} is no number from 0 on"))),
     }
 }
 

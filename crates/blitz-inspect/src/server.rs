@@ -21,7 +21,8 @@ pub struct Limits {
     pub connections: usize,
     /// Of these, how many may have a stream of events.
     pub streams: usize,
-    /// How long a client may take to send its request, and to take each 64 KiB of the answer.
+    /// How long a client may take to send its request, and to take each 64 KiB of the answer. Also
+    /// how long a request waits for others that read a pool.
     pub patience: Duration,
     /// The time between two events of a stream.
     pub beat: Duration,

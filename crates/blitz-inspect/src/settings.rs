@@ -45,8 +45,8 @@ impl Inspect {
     }
 
     /// Serves the page under a host name, too. Names that are not listed are refused, because
-    /// another site could make its own name resolve to this address. The first pool of a page lists
-    /// all its names.
+    /// another site could make its own name resolve to this address. The first pool of a page has
+    /// to list all host names of the page: a later pool cannot add one.
     pub fn host(mut self, name: impl Into<String>) -> Inspect {
         self.hosts.push(name.into());
         self

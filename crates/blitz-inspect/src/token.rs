@@ -5,11 +5,11 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::sync::{Mutex, PoisonError};
 
-/// The length of a token: 32 hexadecimal digits hold 128 bits.
+/// The shortest and the longest token: 32 hexadecimal digits hold 128 bits.
 const LETTERS_MIN: usize = 32;
 const LETTERS_MAX: usize = 256;
 
-/// A secret that every request of the API has to show: at least 128 bits.
+/// A secret that every request for data has to show: at least 128 bits.
 ///
 /// ```
 /// use blitz_inspect::Token;
@@ -23,7 +23,7 @@ const LETTERS_MAX: usize = 256;
 pub struct Token(String);
 
 impl Token {
-    /// Takes a token of at least 32 letters, digits, `-` and `_`, which have to be random.
+    /// Takes a token of 32 to 256 letters, digits, `-` and `_`, which have to be random.
     ///
     /// # Errors
     /// If it is too short, too long, or has other characters.
@@ -34,8 +34,9 @@ impl Token {
         if is_word && (LETTERS_MIN..=LETTERS_MAX).contains(&text.len()) {
             return Ok(Token(text));
         }
-        let why = "a token has at least 32 letters, digits, `-` or `_`, 128 bits of them random: \
-                   take `openssl rand -hex 16`, or Token::random (as a variable: `random`)";
+        let why = "a token has at least 32 and at most 256 letters, digits, `-` or `_`, with 128 \
+                   random bits: take `openssl rand -hex 16`, or Token::random (as a variable: \
+                   `random`)";
         Err(io::Error::new(io::ErrorKind::InvalidInput, why))
     }
 
@@ -69,8 +70,8 @@ impl Token {
         &self.0
     }
 
-    /// Whether a field `Authorization` shows this token. The time that it takes reveals nothing
-    /// about the token.
+    /// Whether a field `Authorization` shows this token. The time that the comparison takes reveals
+    /// at most the token's length.
     pub(crate) fn is_shown_by(&self, authorization: &str) -> bool {
         let Some((scheme, shown)) = authorization.split_once(' ') else { return false };
         let (own, shown) = (self.0.as_bytes(), shown.as_bytes());

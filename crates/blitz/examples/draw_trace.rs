@@ -242,7 +242,7 @@ fn badge(svg: &mut String, number: usize, x: f64, y: f64) {
     );
 }
 
-/// The beginning of the picture: its colours by day and by night, and its movements.
+/// Returns the beginning of the picture: its light and dark colours, and its animation.
 fn head(height: f64, moments: &[Moment], part: impl Fn(Duration) -> f64) -> String {
     let mut moves = String::new();
     for (number, moment) in (1..).zip(moments) {

@@ -12,9 +12,10 @@ const QUANTILES: [(f64, &str); 4] = [(0.5, "0.5"), (0.9, "0.9"), (0.99, "0.99"),
 /// Publishes a reading of a pool to the current recorder of the crate `metrics`.
 ///
 /// Call it from time to time, for example from a task with an interval. `pool` becomes a label of
-/// each value. Names are those of [`PoolMetrics::to_prometheus`]. Seconds are gauges, since
-/// counters of that crate are whole numbers. That crate cannot import finished histograms, so the
-/// bridge publishes quantiles, the sum and the count of each.
+/// each value. Names are those of [`PoolMetrics::to_prometheus`], except that seconds are gauges
+/// without `_total`: counters of that crate are whole numbers. That crate cannot import finished
+/// histograms, so the bridge publishes quantiles, the sum and the count of each. It publishes no
+/// values of single workers or types of tasks.
 ///
 /// ```
 /// let pool = blitz::Pool::builder().workers(2).build()?;

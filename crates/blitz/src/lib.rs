@@ -104,7 +104,8 @@
 //! # One type, three ways to call it
 //! A [`Runtime`] is a [`Pool`], and a [`Builder`] a [`PoolBuilder`]: one type each, with a name for
 //! programs that wait and one for programs that compute. A [`Handle`] reaches a pool from anywhere
-//! and does not keep it alive. Each operation is a method of both and a free function:
+//! and does not keep it alive. These operations are methods of [`Pool`] and [`Handle`], and nearly
+//! all are free functions, too:
 //!
 //! | on a [`Pool`] | on a [`Handle`] | on the current pool |
 //! |---|---|---|

@@ -1,5 +1,5 @@
-//! Programs that must not compile. Each stands beside a twin that compiles and differs only in the
-//! mistake, so that it cannot fail for another reason.
+//! Programs that must not compile. Nearly each stands beside a twin that compiles and differs only
+//! in the mistake, so that the program cannot fail for another reason.
 
 /// A closure that is run elsewhere must be `Send`.
 ///

@@ -67,8 +67,8 @@ impl BlitzConnector {
         let host = host.trim_start_matches('[').trim_end_matches(']');
         let port = uri.port_u16().unwrap_or(if is_tls { 443 } else { 80 });
         let stream = TcpStream::connect((host, port)).await.map_err(ConnectError::Io)?;
-        // Requests are written in one piece, so no delay is needed. An error is ignored: if the
-        // connection is gone, the next read shows it.
+        // Requests are written in one piece, so Nagle's algorithm could only delay them. An error
+        // is ignored: if the connection is gone, the next read shows it.
         let _ = stream.set_nodelay(true);
         if is_tls { self.secure(host, stream).await } else { Ok(Stream(Inner::Plain(stream))) }
     }
