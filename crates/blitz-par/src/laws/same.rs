@@ -445,6 +445,8 @@ same! {
          [text.par_split(',').map(str::to_owned).collect::<Vec<_>>(), text.par_split(['ß', '\n']).map(str::to_owned).collect(),
           text.par_split_inclusive(&['ß', ','][..]).map(str::to_owned).collect(),
           text.par_split_terminator(|c| c == '\n').map(str::to_owned).collect(), text.par_lines().map(str::to_owned).collect(),
+         text.par_split_terminator('\n').map(str::to_owned).collect(), text.par_split_inclusive(',').map(str::to_owned).collect(),
+         text.par_split('ß').map(str::to_owned).collect(),
           text.par_split_whitespace().map(str::to_owned).collect(), text.par_split_ascii_whitespace().map(str::to_owned).collect(),
           text.par_matches(char::is_alphabetic).map(str::to_owned).collect()],
          text.par_match_indices(',').map(|(at, text)| (at, text.to_owned())).collect::<Vec<_>>(), taken)
@@ -453,7 +455,9 @@ same! {
         (text.clone(), v(text.char_indices()), v(text.bytes()), v(text.encode_utf16()),
          [v(text.split(',').map(str::to_owned)), v(text.split(['ß', '\n']).map(str::to_owned)),
           v(text.split_inclusive(['ß', ',']).map(str::to_owned)), v(text.split_terminator('\n').map(str::to_owned)),
-          v(text.lines().map(str::to_owned)), v(text.split_whitespace().map(str::to_owned)),
+          v(text.lines().map(str::to_owned)),
+         v(text.split_terminator('\n').map(str::to_owned)), v(text.split_inclusive(',').map(str::to_owned)),
+         v(text.split('ß').map(str::to_owned)), v(text.split_whitespace().map(str::to_owned)),
           v(text.split_ascii_whitespace().map(str::to_owned)), v(text.matches(char::is_alphabetic).map(str::to_owned))],
          v(text.match_indices(',').map(|(at, text)| (at, text.to_owned()))), String::new())
     };

@@ -13,6 +13,7 @@ use crate::plan::Turn;
 use crate::range_of::simplify;
 use crate::reducer::{Reducer, Run};
 use crate::run::begin;
+use memchr::{Memchr, memchr, memchr_iter, memrchr};
 use std::fmt;
 use std::ops::{Range, RangeBounds};
 use std::str;
@@ -71,12 +72,18 @@ impl Pattern for char {
 
     #[inline]
     fn find_in(&self, text: &str) -> Option<usize> {
-        text.find(*self)
+        match byte(*self) {
+            Some(byte) => memchr(byte, text.as_bytes()),
+            None => text.find(*self),
+        }
     }
 
     #[inline]
     fn rfind_in(&self, text: &str) -> Option<usize> {
-        text.rfind(*self)
+        match byte(*self) {
+            Some(byte) => memrchr(byte, text.as_bytes()),
+            None => text.rfind(*self),
+        }
     }
 
     #[inline]
@@ -85,9 +92,49 @@ impl Pattern for char {
         kind: Kind,
         text: &'a str,
         init: B,
-        f: impl FnMut(B, &'a str) -> B,
+        mut f: impl FnMut(B, &'a str) -> B,
     ) -> B {
-        fold_parts!(*self, kind, text, init, f)
+        match byte(*self) {
+            Some(byte) => {
+                let parts =
+                    Parts { text, begin: 0, ends: memchr_iter(byte, text.as_bytes()), kind };
+                parts.fold(init, f)
+            }
+            None => fold_parts!(*self, kind, text, init, &mut f),
+        }
+    }
+}
+
+/// The only byte of a character.
+#[inline]
+fn byte(c: char) -> Option<u8> {
+    u8::try_from(c).ok().filter(u8::is_ascii)
+}
+
+/// The parts of a text between bytes that are characters.
+struct Parts<'a> {
+    text: &'a str,
+    /// Where the next part begins; after the text if there is none.
+    begin: usize,
+    /// Where the separators are.
+    ends: Memchr<'a>,
+    kind: Kind,
+}
+
+impl<'a> Iterator for Parts<'a> {
+    type Item = &'a str;
+
+    #[inline]
+    fn next(&mut self) -> Option<&'a str> {
+        let begin = self.begin;
+        if let Some(at) = self.ends.next() {
+            self.begin = at + 1;
+            let end = if self.kind == Kind::With { at + 1 } else { at };
+            return Some(&self.text[begin..end]);
+        }
+        self.begin = self.text.len() + 1;
+        let is_ended = begin == self.text.len() && self.kind != Kind::Between;
+        if is_ended { None } else { self.text.get(begin..) }
     }
 }
 
