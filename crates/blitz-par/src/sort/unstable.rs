@@ -23,6 +23,7 @@ where
         return;
     }
     enter(|here| match here.workers() {
+        1 if is_inside && is_one_run_alone(slice, f, Ordering::is_ge) => (),
         1 => slice.sort_unstable_by(f),
         workers => {
             let alone = alone(slice.len(), workers);
