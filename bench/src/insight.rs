@@ -19,7 +19,7 @@ use ::tokio::runtime::{Builder, Runtime};
 
 use crate::rival::RivalKind;
 
-/// How often the scraper asks: much more often than usual, so that each turn has a request.
+/// How often the scraper asks: much more often than usual, so that many turns have a request.
 const PERIOD: Duration = Duration::from_millis(250);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -83,7 +83,7 @@ pub fn plain_tokio(mut builder: Builder) -> Result<(Runtime, Attached), String> 
     Ok((runtime, Box::new(())))
 }
 
-/// Calls `open` with the rival for which `rival` is a setting.
+/// Calls `open`: with Blitz and its setting, if `rival` is Blitz with a setting; else with `rival`.
 pub(crate) fn opened_as<T>(rival: RivalKind, open: impl FnOnce(RivalKind) -> T) -> T {
     let insight = match rival {
         RivalKind::Unrecorded => Insight::Unrecorded,

@@ -38,7 +38,7 @@ pub struct CaseReport {
     pub name: String,
     /// One sentence about it.
     pub title: String,
-    /// Rounds in which every contestant took a turn.
+    /// How many rounds were run. Contestants that dropped out took fewer turns.
     pub rounds: usize,
     /// How many processors other programs kept busy meanwhile, on average.
     pub others_cpus: Option<f64>,
@@ -69,7 +69,7 @@ pub struct Measured {
     /// Their summary.
     #[serde(flatten)]
     pub spread: Spread,
-    /// One per round in which there was one.
+    /// The values, one for each round in which the contestant measured the metric.
     pub samples: Vec<f64>,
 }
 

@@ -91,9 +91,9 @@ pub fn distribution(samples: &[f64], percentiles: &[(Metric, f64)]) -> Sample {
     percentiles.iter().filter_map(value).collect()
 }
 
-/// The place, among `samples` sorted ones, of the lower end of the 95 % confidence interval of the
-/// median: the number of samples below the true median has a binomial distribution, whatever is
-/// measured.
+/// Returns the index of the sorted sample that is the lower end of the median's 95 % interval.
+///
+/// The number of samples below the true median has a binomial distribution, whatever is measured.
 fn rank_below_median(samples: usize) -> usize {
     let samples = samples as f64;
     ((samples - 1.96 * samples.sqrt()) / 2.0).round().max(1.0) as usize - 1

@@ -26,7 +26,7 @@ pub enum Metric {
     ReturnP999,
     /// The longest of these times.
     ReturnMax,
-    /// 99th percentile of how late clients sent their requests; it is a part of their latencies.
+    /// 99th percentile of how late clients sent their requests. A latency includes this lateness.
     AskedP99,
     /// Wall time per job, for jobs that run beside requests.
     PerJob,
@@ -144,7 +144,7 @@ pub trait Contest {
     ///
     /// # Errors
     ///
-    /// Returns a message if a result differs from that of the sequential twin.
+    /// Returns a message if a result is wrong, or if the turn cannot be measured.
     fn turn(&mut self) -> Result<Sample, String>;
 }
 

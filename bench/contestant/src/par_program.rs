@@ -32,7 +32,7 @@ pub enum ParProgram {
         /// Whether the match is the last number; otherwise 1 % of the numbers lie before it.
         at_the_end: bool,
     },
-    /// Ten thousand items; the last hundred take a thousand times as long.
+    /// Ten thousand items; each of the last hundred takes a thousand times as long.
     Uneven,
     /// A million numbers, sorted in place.
     Sort {
@@ -180,7 +180,7 @@ impl ParProgram {
         }
     }
 
-    /// The memory of one contestant's data: input, output and expected output.
+    /// Estimates the memory of one contestant's data: input, output and buffers.
     #[must_use]
     pub fn memory_bytes(self) -> u64 {
         match self {

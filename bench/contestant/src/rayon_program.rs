@@ -159,7 +159,7 @@ impl RayonProgram {
         }
     }
 
-    /// The memory of one contestant's data: input, output and expected output.
+    /// Estimates the memory of one contestant's data: input, output and buffers.
     #[must_use]
     pub fn memory_bytes(self) -> u64 {
         match self {

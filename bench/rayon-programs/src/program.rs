@@ -120,7 +120,7 @@ impl<P: Program> Repeat for Running<P> {
         let is_inside = self.how == How::Parallel && self.caller == Caller::Inside;
         let mut time = || {
             let spent = self.run(repetitions);
-            // Not before the first run, because nothing is warm then.
+            // Count after the first run: before it, nothing is warm.
             if self.how == How::Parallel && self.counts.is_none() {
                 self.counts = Some(self.program.counts());
             }

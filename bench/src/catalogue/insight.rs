@@ -51,7 +51,7 @@ pub(super) fn cases() -> Vec<Case> {
 const GOAL: f64 = 1.01;
 const WORKERS: usize = 2;
 
-/// What is beside Tokio without a tool.
+/// The tools that are compared with Tokio without a tool.
 const TOOLS: [RivalKind; 3] = [TokioMetrics, TokioConsole, TokioDial9];
 
 fn case(name: &str, title: &str, workload: Workload, measures: &[Measure]) -> Case {

@@ -161,8 +161,8 @@ fn is_over(rounds: usize, turns: usize) -> bool {
     rounds > 0 && rounds % turns == 0
 }
 
-/// Opens all contestants that have not dropped out at the same time, since the setup may take long,
-/// and then waits for each.
+/// Opens the contestants that have not dropped out, and then waits for each. Their setups run at
+/// the same time, since a setup may take long.
 fn take_seats(
     case: &Case,
     arena: &mut dyn Arena,

@@ -89,7 +89,7 @@ impl Ask for Clients {
     }
 }
 
-/// Opens a connection that does not block any more.
+/// Opens a connection whose reads and writes do not block.
 pub(super) fn connect(address: SocketAddr) -> io::Result<std::net::TcpStream> {
     // Blocks until it is connected, so that the first write does not have to wait.
     let stream = std::net::TcpStream::connect(address)?;

@@ -47,7 +47,7 @@ pub struct Load {
 /// The results of sending requests for some time.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Harvest {
-    /// How many requests were answered. Each answer was checked.
+    /// How many requests were answered. An open loop does not count the first eighth of them.
     pub answers: u64,
     /// How long that took.
     pub nanoseconds: f64,

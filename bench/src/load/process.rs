@@ -86,11 +86,12 @@ impl Drop for LoadProcess {
 }
 
 /// Runs the clients' process: a line of `input` says for how many microseconds to send requests; a
-/// line of `output` has the result. The first line of `output` comes when all are connected.
+/// line of `output` has the result. The first line of `output` comes when each client is connected
+/// and has an answer.
 ///
 /// # Errors
 ///
-/// Returns an error if the reader of `output` has gone.
+/// Returns an error if `input` cannot be read, or if the reader of `output` has gone.
 pub fn serve(load: Load, input: impl BufRead, mut output: impl Write) -> std::io::Result<()> {
     let mut clients = connect(load);
     let connected = match &mut clients {

@@ -14,7 +14,7 @@ pub enum Talk {
 /// The answer of a hello server.
 pub const HELLO: &str = "Hello, world!";
 
-/// A request contains its number.
+/// An echo request begins with its number.
 const SHORTEST: usize = size_of::<u64>();
 
 impl Talk {

@@ -21,8 +21,8 @@ pub struct ToolRun {
 }
 
 impl ToolRun {
-    /// Makes a run of `tool` with the connections and the time of `load`. It always expects a hello
-    /// server and ignores `load.talk`.
+    /// Makes a run of `tool` with the address and the connections of `load`. It always expects a
+    /// hello server and ignores the other fields.
     #[must_use]
     pub fn new(tool: Tool, load: Load) -> Self {
         Self { tool, load }
@@ -47,7 +47,7 @@ impl ToolRun {
 }
 
 impl Ask for ToolRun {
-    /// `time` is a whole number of seconds, and at least one.
+    /// Rounds `time` down to whole seconds, but not below one.
     fn ask(&mut self, time: Duration) -> Result<Harvest, String> {
         let name = self.tool.name();
         let log = LogFile::new(name);

@@ -6,12 +6,12 @@ use super::{Build, Rival, Work};
 
 /// Forks that only publish their closure, on one thread: the minimum that such a pool has to do.
 ///
-/// The closure lies in the frame of its fork. Its function and its address are stored where another
-/// thread could read them; the second store publishes them. After the first closure, a load checks
-/// that it is still there, and a store withdraws it. A correct deque does more. Here there is no
-/// fence between the load and the store, and no thread takes anything. The address of a frame
-/// determines its place, so no fork waits for a counter that another fork changes. The floor does
-/// not look up its worker, check for idle workers, or catch panics, either.
+/// The second closure lies in the frame of its fork. Its function and its address are stored where
+/// another thread could read them; the second store publishes them. When the first closure has run,
+/// a load checks that the second is still there, and a store withdraws it. A correct deque does
+/// more. Here there is no fence between the load and the store, and no thread takes anything. The
+/// address of a frame determines its place, so no fork waits for a counter that another fork
+/// changes. The floor does not look up its worker, check for idle workers, or catch panics, either.
 #[derive(Debug)]
 pub struct Floor {
     places: Box<[Place; PLACES]>,

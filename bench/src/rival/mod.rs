@@ -2,7 +2,8 @@
 //!
 //! A workload is written once, generic over [`Rival`]. Pools that hand a context from job to job
 //! (chili's `Scope`, Forte's `Worker`) receive it through [`Rival::Ctx`], so that no pool pays for
-//! a thread-local lookup that its own users would not need; for the others `Ctx` is `()`.
+//! a thread-local lookup that its own users would not need. The floor's `Ctx` is its memory; for
+//! the others it is `()`.
 
 mod blitz;
 mod chili;
@@ -39,7 +40,7 @@ pub trait Rival: Build + Sync {
     /// The context that a running job needs to fork.
     type Ctx<'c>;
 
-    /// Runs `f` in the pool and waits for its result. The caller is not a worker.
+    /// Runs `f` in the pool and waits for its result. Call it on a thread outside the pool.
     fn enter<T, F>(&self, f: F) -> T
     where
         T: Send,
@@ -346,7 +347,7 @@ impl RivalKind {
             Self::Tokio => Some("multi-threaded, with drivers where there is I/O"),
             Self::TokioMetrics => Some("tokio_unstable, with a histogram of poll times"),
             Self::TokioConsole => Some("the version of console-subscriber; no console connected"),
-            Self::TokioDial9 => Some("the version of dial9; into memory, without wakes"),
+            Self::TokioDial9 => Some("the version of dial9; records into memory, without wakes"),
             Self::Smol => Some("async-executor and async-io, one thread per worker"),
             _ => None,
         }

@@ -34,7 +34,7 @@ pub trait Hybrid: 'static {
     ///
     /// # Errors
     ///
-    /// Returns the message of what cannot be built.
+    /// Returns a message if the runtime or the pool cannot be built.
     fn build(workers: usize) -> Result<(Self::Runtime, Self::Jobs), String>;
 }
 
@@ -99,7 +99,7 @@ impl Jobs for Bridge {
         use rival::Post as _;
         let (sender, receiver) = oneshot::channel();
         self.0.post(move || {
-            // The task waits: nothing in a workload is aborted.
+            // This cannot fail: the task waits, since no task of a workload is aborted.
             let _ = sender.send(job.run::<rival::Rayon>(&mut ()));
         });
         receiver.await.map_err(|error| error.to_string())
@@ -129,7 +129,7 @@ impl Hybrid for TokioSlice {
 
     fn build(workers: usize) -> Result<(Tokio, Bridge), String> {
         let shorten = || os::shorten_slice(SLICE);
-        // On a thread that ends: this one keeps its slice.
+        // Try it on a thread that ends, so that this thread keeps its slice.
         let tried = thread::spawn(shorten).join();
         let tried = tried.map_err(|_| "a thread panicked".to_owned())?;
         tried.map_err(|error| format!("the kernel grants no slice: {error}"))?;
@@ -201,7 +201,7 @@ fn blocking<J: Job>(pool: Pool, job: J) -> u64 {
     }
 }
 
-/// Tokio, jobs that do not fork right inside tasks.
+/// Tokio, jobs right inside tasks. It refuses jobs that fork.
 #[derive(Debug, Clone, Copy)]
 pub struct Direct;
 

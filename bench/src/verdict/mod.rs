@@ -49,8 +49,8 @@ pub enum Verdict {
     Failed,
     /// There is a goal, and the ratio is certainly above it.
     Missed,
-    /// The ratio is above the goal (or above 1 if there is none), but these rounds cannot show it
-    /// for certain.
+    /// The ratio is above the goal, or above 1 against another rival, but these rounds cannot show
+    /// it for certain.
     Near,
     /// The rival is faster, and there is no goal, or the goal allows it.
     Slower,

@@ -27,7 +27,7 @@ pub fn apart(command: &mut Command) -> io::Result<&mut Command> {
     Ok(command)
 }
 
-/// Kills the process and waits for its end. Its children notice that by themselves.
+/// Kills the process and waits for its end. It does not kill the processes that `child` started.
 ///
 /// # Errors
 ///

@@ -7,9 +7,11 @@ use std::{io, num::NonZeroU64, time::Duration};
 /// Linux 6.12 and later prefer a thread with a shorter slice when it wakes. They grant 0.1 to
 /// 100 ms to threads of the ordinary policy, without a privilege. Older kernels ignore the request.
 ///
+/// The thread also gets the ordinary policy and the nice value zero.
+///
 /// # Errors
 ///
-/// Returns the system's error.
+/// Returns the system's error, for example if the thread may not lower its nice value to zero.
 pub fn shorten_slice(slice: Duration) -> io::Result<()> {
     set(libc::sched_attr {
         sched_policy: libc::SCHED_OTHER as u32,

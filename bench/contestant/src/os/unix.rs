@@ -43,16 +43,16 @@ pub fn apart(command: &mut Command) -> io::Result<&mut Command> {
 }
 
 /// Kills a process that was started [`apart`], together with all processes that it has started, and
-/// waits for their end: only then their CPU time counts for the children of this process. Returns
-/// how many there were besides `child`, if the system can tell.
+/// waits for their end. Only a process that was waited for adds its CPU time to that of this
+/// process's children. Returns how many processes there were besides `child`; only Linux tells.
 ///
 /// # Errors
 ///
 /// Returns the system's error, for example if none of them is left.
 pub fn end(child: &mut Child) -> io::Result<usize> {
     let group = Pid::from_child(child);
-    // Before the wait, because the number cannot be reused as long as the process or another one of
-    // its group exists.
+    // Kill before the wait: the number of the group cannot be reused as long as the process, even a
+    // dead one, has not been waited for.
     kill_process_group(group, Signal::KILL)?;
     child.wait()?;
     let mut others = 0;

@@ -78,7 +78,8 @@ pub fn counts(program: ParProgram, iterators: Iterators, data: &mut Data) -> Sam
         (Metric::Blocks, blocks),
         (Metric::Inits, data.counts.inits.load(Relaxed)),
     ];
-    // A count without a counter is unknown, not zero: only a loop with a state has blocks.
+    // Zero means unknown, except for Blitz's forks: Rayon does not report blocks, and the code of a
+    // sort has no probe.
     let known = |(metric, count): &(Metric, u64)| {
         *count > 0 || (*metric == Metric::Forks && iterators == Iterators::Blitz)
     };

@@ -84,7 +84,7 @@ impl Data {
         data
     }
 
-    /// Undoes the last run.
+    /// Empties `out`, or fills it with the numbers to sort.
     pub fn prepare(&mut self) {
         if self.before.is_empty() {
             self.out = Vec::new();
@@ -99,7 +99,7 @@ impl Data {
     }
 }
 
-/// Words of one to twelve letters, in lines of about ten of them.
+/// Words of one to twelve letters, in lines of about eight words.
 fn text(bytes: usize) -> String {
     let mut text = String::with_capacity(bytes + 16);
     for n in 0.. {
@@ -126,7 +126,7 @@ pub fn heavy(number: u64) -> u64 {
     mixed(number, 100)
 }
 
-/// An item of the uneven loop: the last hundredth takes a thousand times as long.
+/// An item of the uneven loop: each item of the last hundredth takes a thousand times as long.
 #[inline]
 pub fn uneven(item: u64, count: u64) -> u64 {
     mixed(item, if item >= count - count / 100 { 10_000 } else { 10 })

@@ -83,7 +83,7 @@ impl Iterators {
         }
     }
 
-    /// Runs `op` on a worker. Only for iterators whose pool lets callers run on its workers.
+    /// Runs `op` on a worker, or on this thread if the pool lets no caller run on its workers.
     pub fn inside<R: Send>(self, op: impl FnOnce() -> R + Send) -> R {
         match self {
             Self::Blitz => blitz::install(op),
