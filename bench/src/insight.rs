@@ -19,7 +19,7 @@ use ::tokio::runtime::{Builder, Runtime};
 
 use crate::rival::RivalKind;
 
-/// How often the scraper asks: much more often than usual, so that many turns have a request.
+/// How often the scraper asks: much more often than usual. A shorter turn may have no request.
 const PERIOD: Duration = Duration::from_millis(250);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -91,7 +91,8 @@ pub fn distribution(samples: &[f64], percentiles: &[(Metric, f64)]) -> Sample {
     percentiles.iter().filter_map(value).collect()
 }
 
-/// Returns the index of the sorted sample that is the lower end of the median's 95 % interval.
+/// Returns the index of the sorted sample that is the lower end of the 95 % confidence interval of
+/// the median.
 ///
 /// The number of samples below the true median has a binomial distribution, whatever is measured.
 fn rank_below_median(samples: usize) -> usize {

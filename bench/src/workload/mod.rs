@@ -157,7 +157,7 @@ impl Workload {
             Self::Io(workload) => workload.open(rival, workers, pace),
             Self::Mixed(workload) => workload.open(rival, workers, pace),
             Self::Rayon(_) | Self::Par(_) => {
-                Err("this process has one rayon-core; it takes two".to_owned())
+                Err("this process has one rayon-core; the comparison needs two".to_owned())
             }
         }
     }
@@ -172,7 +172,7 @@ impl Workload {
         }
     }
 
-    /// How much memory one contestant's data takes, so that a small machine can decline in time.
+    /// How much memory one contestant's data takes, so that a small machine can skip the case.
     #[must_use]
     pub fn memory_bytes(self) -> u64 {
         match self {

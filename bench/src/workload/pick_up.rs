@@ -70,7 +70,7 @@ fn pick_up<R: Rival>(ctx: &mut R::Ctx<'_>) -> Option<Duration> {
     wait
 }
 
-/// Each failure takes a whole leaf; a rival that always fails would take a second per turn.
+/// Each failure takes a whole leaf; a rival that always fails would take seconds per turn.
 fn hopeless(waits: &[Option<Duration>]) -> bool {
     waits.len() >= 3 && waits.iter().all(Option::is_none)
 }

@@ -94,7 +94,7 @@ impl Place for Queues {
     }
 }
 
-/// Without a division, like the pool's own generator.
+/// Scales `random` to a number below `bound` without a division, like the pool's own generator.
 fn below(random: u64, bound: usize) -> usize {
     ((u128::from(random) * bound as u128) >> 64) as usize
 }

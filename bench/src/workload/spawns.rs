@@ -13,7 +13,7 @@ use crate::rival::{Blitz, Rayon, RivalKind, Scoped, Seq};
 /// How the jobs are spawned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SpawnShape {
-    /// The scope's body, one after the other.
+    /// The scope's body spawns all jobs, one after the other.
     Flat {
         /// How many there are.
         jobs: u32,

@@ -109,7 +109,7 @@ mod tests {
     fn neither_child_is_allocated_first_more_often() {
         fn count(node: &Node, left_first: &mut [u32; 2]) {
             let Some((left, right)) = &node.children else { return };
-            // Nodes are numbered in the order of allocation.
+            // Subtrees are numbered in the order in which they are allocated.
             left_first[usize::from(left.value < right.value)] += 1;
             count(left, left_first);
             count(right, left_first);

@@ -12,7 +12,7 @@ pub struct Shape {
     /// Children of any other node that has some.
     pub children: u32,
     /// How many nodes of a million have children. Multiplied by `children` it must stay below a
-    /// million, or the tree does not end.
+    /// million, or the tree grows with each level up to `depth_max`.
     pub parents_per_million: u32,
     /// Nodes at this depth have no children, which bounds the stack.
     pub depth_max: u32,

@@ -45,7 +45,7 @@ fn attach(
 /// The size in dial9's examples.
 const BYTES: u64 = 16 * 1024 * 1024;
 
-/// Shows that the recorder has at least one byte for each poll of some tasks.
+/// Shows that the recorder has more than one byte for each of some tasks.
 pub fn prove() -> Result<String, String> {
     let bytes = Arc::new(AtomicUsize::new(0));
     let counter = Counter(Arc::clone(&bytes));

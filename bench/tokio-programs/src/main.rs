@@ -1,4 +1,4 @@
-//! The task workloads of `blitz bench` on Tokio, with the tools that look inside of Tokio.
+//! Workloads of `blitz bench` that have tasks, on Tokio with the tools that look inside of it.
 //!
 //! The tools need `--cfg tokio_unstable`, which holds for all crates of a build. So the workspace
 //! of Blitz cannot have them, and `blitz bench` builds this program when a case needs it. The

@@ -1,7 +1,7 @@
 //! Crates that are built quickly, each in a small program on Blitz.
 //!
-//! A module is named after its crate. `as_is` runs without a guest, `by_trait` with traits that
-//! Blitz implements for the crate, `as_a_guest` with a Tokio runtime beside the pool.
+//! A module is named after its crate. `as_is` runs without a guest, `by_trait` with a trait or hook
+//! of the crate that leads to Blitz, `as_a_guest` with a Tokio runtime beside the pool.
 
 mod async_channel;
 mod async_compression;

@@ -60,5 +60,5 @@ fn main() -> Result<(), Box<dyn Error>> {
         "yield" => runtime.spawn(yields(steps)),
         _ => runtime.spawn(ping_pong(steps)),
     };
-    task.join().map_err(|_| "the task has ended before its time".into())
+    task.join().map_err(|_| "the task panicked or was cancelled".into())
 }

@@ -154,7 +154,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             tasks.into_iter().for_each(|task| task.join().unwrap());
         })
     };
-    let guest = host.handle().tokio().ok_or("the pool has a guest")?;
+    let guest = host.handle().tokio().ok_or("the pool has no guest")?;
     let in_guest = |(tasks, requests): (usize, usize)| {
         time(|| {
             let tasks: Vec<_> = (0..tasks).map(|_| guest.spawn(ask(1, requests))).collect();

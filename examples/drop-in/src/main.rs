@@ -2,7 +2,7 @@
 
 use rayon::prelude::*;
 
-/// The length of the Collatz sequence that starts with `n`.
+/// The number of steps from `n` to one in the Collatz sequence.
 fn collatz(mut n: u64) -> u32 {
     let mut steps = 0;
     while n != 1 {

@@ -71,7 +71,7 @@ impl IoWorkload {
         pace: Pace,
     ) -> Result<Box<dyn Contest>, String> {
         match self {
-            // A server needs no runtime.
+            // The rival may be a server without a runtime.
             Self::Serving { talk, connections } => {
                 serving::open(rival, workers, talk, connections, pace)
             }

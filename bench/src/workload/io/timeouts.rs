@@ -21,7 +21,7 @@ pub(super) fn open<R: Outside>(
     Box::new(Repeated::new(Timeouts { runtime, tasks: workers as u64, count }, pace))
 }
 
-/// As many tasks as there are workers share them.
+/// Timers that are shared by as many tasks as there are workers.
 struct Timeouts<R> {
     runtime: R,
     tasks: u64,
@@ -59,7 +59,7 @@ async fn give_up<T: Timers>(tasks: T, task: u64, count: u64) -> Result<(), Strin
         // Between one and sixty seconds, like typical timeouts.
         let sleep = tasks.sleep(Duration::from_millis(1_000 + (n * 7 + task) % 59_000));
         let mut sleep = pin!(sleep);
-        // A timer counts from its first poll on.
+        // The first poll registers the timer.
         let elapsed = poll_fn(|cx| Poll::Ready(sleep.as_mut().poll(cx).is_ready())).await;
         if elapsed {
             return Err(format!("timer {n} was early"));

@@ -1,4 +1,4 @@
-//! Measures how long tasks wait for short jobs: each of many tasks waits for one after the other.
+//! Measures how long tasks wait for short jobs: each of many tasks waits for one job after another.
 
 use std::time::Instant;
 

@@ -20,7 +20,7 @@ pub(super) struct ActorRing {
 #[derive(Default)]
 pub(super) struct Actor {
     tokens: AtomicU64,
-    /// Only polls touch it.
+    /// Only polls change it.
     hops: AtomicU64,
 }
 

@@ -1,7 +1,7 @@
 //! The workloads of the async rivals: one file each, generic over the runtime.
 //!
-//! All contestants use Tokio's channels. They depend on no runtime, and Blitz re-exports the same
-//! ones.
+//! All contestants use Tokio's channels. These channels depend on no runtime, and Blitz re-exports
+//! them.
 
 mod actor_ring;
 pub(super) mod arrivals;
@@ -203,7 +203,7 @@ impl Setting {
 /// Refuses a runtime that runs tasks on the calling thread, if the workload needs a hand-over.
 fn refuse_if<R: crate::runtime::Runtime>(needs_hand_over: bool) -> Result<(), String> {
     match needs_hand_over && R::CALLER_RUNS_TASKS {
-        true => Err("runs a task of a foreign thread on that thread".to_owned()),
+        true => Err("runs a task that a foreign thread starts or wakes on that thread".to_owned()),
         false => Ok(()),
     }
 }

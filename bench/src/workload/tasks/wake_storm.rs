@@ -41,7 +41,7 @@ pub(super) fn open<R: Runtime>(
 /// A task, with data that shows whether it was polled after the last wake of every thread.
 #[derive(Default)]
 struct Woken {
-    /// The turn in which each thread has woken it for the last time; written before that wake.
+    /// For each thread, the turn of its last wake in a burst. It writes this before that wake.
     last: [AtomicU32; THREADS],
     /// The turn in which it was counted. Only polls use it.
     arrived: AtomicU32,
@@ -102,7 +102,7 @@ impl<R: Runtime> Repeat for Storm<R> {
             0 => {}
             strays => {
                 return Err(format!(
-                    "{strays} tasks were not polled after the last wake, or twice"
+                    "{strays} tasks were not polled after the last wake, or counted twice"
                 ));
             }
         }
