@@ -40,7 +40,7 @@ pub struct RivalCard {
     pub rival: RivalKind,
     /// From the lock file.
     pub version: String,
-    /// Why this version, if there is something to say.
+    /// A remark for readers of the numbers, if there is one.
     pub remark: Option<String>,
 }
 

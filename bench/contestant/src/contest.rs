@@ -8,9 +8,9 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Metric {
-    /// Wall time of one repetition.
+    /// Wall time of one operation.
     Wall,
-    /// CPU time of the whole process for one repetition.
+    /// CPU time of the whole process for one operation.
     Cpu,
     /// Median time until the job starts.
     StartP50,

@@ -7,7 +7,7 @@ use std::time::Duration;
 pub enum Pace {
     /// As little as possible; the numbers mean nothing. For tests.
     Smoke,
-    /// The whole catalogue in about a minute.
+    /// The cases of a quick run in about a minute.
     Quick,
     /// Long enough to quote the numbers.
     Full,

@@ -101,7 +101,7 @@ fn start_pool(workers: usize) -> Result<(), String> {
         .map_err(|error| error.to_string())
 }
 
-/// The names of the threads show whose they are: Rayon gives them none.
+/// Whether the drop-in is below Rayon. Its threads have names; those of Rayon's own core have none.
 fn on_blitz() -> bool {
     let names = rayon::broadcast(|_| std::thread::current().name().map(str::to_owned));
     names.iter().flatten().any(|name| name.starts_with("blitz-"))

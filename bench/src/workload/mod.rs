@@ -227,7 +227,7 @@ impl Workload {
             Self::Io(IoWorkload::Driven { .. }) => Some(Duration::from_secs(10)),
             // If the kernel runs a thread a little late, hundreds of sleeps are late.
             Self::Io(IoWorkload::Sleeps { .. }) => Some(Duration::from_secs(5)),
-            // A turn takes more than a second, and there are ten contestants.
+            // A turn takes more than a second, and there are up to ten contestants.
             Self::Mixed(MixedWorkload::Beside { .. }) => Some(match pace {
                 Pace::Full => Duration::from_secs(90),
                 Pace::Quick | Pace::Smoke => Duration::from_secs(15),

@@ -148,7 +148,7 @@ impl AsyncWrite for DnsTcp {
 
 const ANSWER: Ipv4Addr = Ipv4Addr::new(10, 1, 2, 3);
 
-/// The answer to a question for an address: always the same one.
+/// The answer to a question: always the same IPv4 address, and no IPv6 address.
 fn answer(packet: &[u8]) -> Vec<u8> {
     // A header of twelve bytes, then the question: labels up to an empty one, type, class.
     let labels = packet[12..].iter().position(|byte| *byte == 0).unwrap();
