@@ -28,7 +28,8 @@ pub fn live() -> isize {
 }
 
 fn add(bytes: isize) {
-    // Otherwise every thread would write to the same word, which would change the timing of races.
+    // Without this check every thread would write to the same word at each allocation, which would
+    // change the timing of races.
     if COUNTS.load(Relaxed) {
         LIVE.fetch_add(bytes, Relaxed);
     }

@@ -120,7 +120,7 @@ impl Ledger {
         self.book.complain(text);
     }
 
-    /// Whether something has gone wrong already.
+    /// Whether there are no complaints yet. Live tickets do not count here.
     #[must_use]
     pub fn is_clean(&self) -> bool {
         self.book.complaints.lock().unwrap_or_else(PoisonError::into_inner).is_empty()

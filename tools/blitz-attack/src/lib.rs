@@ -3,7 +3,7 @@
 //! [`scenario`] has programs that have broken the pool, or might. [`mix`] plays random rounds:
 //! [`plan`] derives everything random about a round from a seed, [`ledger`] tracks everything that
 //! was handed to the runtimes, and [`watch`] aborts when there is no progress. [`parent`] starts
-//! them as children.
+//! scenarios and mixes as child processes.
 
 #![deny(unsafe_code)]
 

@@ -12,7 +12,8 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 const POLL: Duration = Duration::from_millis(20);
 /// After this many broken mixes the attack ends.
 const MIXES_MAX: u64 = 5;
-/// How long a scenario may take before its own watchdog prints a dump: less than any limit.
+/// How long a scenario may take before its own watchdog prints a dump and aborts: less than any
+/// limit.
 const PATIENCE: Duration = Duration::from_secs(20);
 /// How far apart the seeds of two mixes are.
 const SEEDS_APART: u64 = 1_000_000;

@@ -62,7 +62,7 @@ impl Sum {
     }
 }
 
-/// Runs the children as jobs of a scope; each spawns the next one if the scope is a plain one.
+/// Runs the children as jobs of a scope. Unless the scope is FIFO, each job spawns the next one.
 pub fn scope(ctx: &Ctx, kind: ScopeKind, children: &[Child]) -> Outcome {
     let sum = Sum::default();
     let sum = &sum;
@@ -160,7 +160,7 @@ pub fn yields(times: u8) -> Outcome {
     Ok(0)
 }
 
-/// Runs `op` on a thread of its own, which has entered the runtime.
+/// Runs `op` on the current thread, which enters the runtime.
 pub fn entered(ctx: &Ctx, op: &Child) -> Outcome {
     let _guard = ctx.handle().enter();
     run(ctx, op)

@@ -146,7 +146,7 @@ fn mutex_tasks(ctx: &Ctx, count: u64) -> Vec<Done> {
             None => 0,
         }
     };
-    // The last task has the last reference: exactly one of them gets the value.
+    // The task that ends last has the last reference, so exactly one task returns the value.
     let mut tasks: Vec<_> = (1..count).map(|_| task(ctx, turn(lock.clone()))).collect();
     tasks.push(task(ctx, turn(lock)));
     tasks

@@ -7,7 +7,7 @@ use crate::plan::op::{Child, Op};
 /// Runs `op` on the current thread.
 pub fn run(ctx: &Ctx, op: &Child) -> Outcome {
     if op.awaits() {
-        // Spawned work is joined here, unlike awaited operations.
+        // This thread joins spawned work; it blocks on any other operation that awaits.
         return match &**op {
             Op::All(children) => children.iter().map(|child| run(ctx, child)).sum(),
             Op::Spawn(spawn) => {

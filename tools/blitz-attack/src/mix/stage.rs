@@ -238,7 +238,7 @@ impl Ctx {
         self.stage.folder.join(number.to_string())
     }
 
-    /// Runs `op` with a ticket of `kind`, as the body of a closure.
+    /// Runs `op` as the body of the closure that carries `ticket`.
     pub fn with_ticket(&self, ticket: Ticket, op: &Child) -> Outcome {
         ticket.begin();
         let outcome = super::run::run(self, op);

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use std::task::{Context, Poll, Wake, Waker};
 
-/// Awaits a task through a waker of this kind.
+/// Awaits a future that is woken in this way.
 pub async fn run(ctx: &Ctx, kind: WakerKind) -> Outcome {
     match kind {
         WakerKind::Foreign => foreign().await,
@@ -88,7 +88,7 @@ async fn through(ctx: &Ctx, kind: WakerKind) -> Result<(), super::stage::Stop> {
     Ok(())
 }
 
-/// Waits for a thread outside every pool, which wakes it twice in a row.
+/// Waits until a thread outside every pool calls the waker, twice in a row.
 async fn foreign() {
     let rung = Arc::new(AtomicBool::new(false));
     let mut asked = false;

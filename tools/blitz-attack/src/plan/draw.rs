@@ -1,8 +1,8 @@
 //! Draws operations that are allowed in their place, so that a hang or a wrong value is a defect.
 //!
-//! Each operation waits only for work that it has started itself, and tasks that meet others await
-//! them: the documentation of `block_on` asks for that. Blocking closures wait for no other such
-//! closure, because there may be only one thread.
+//! Each operation waits only for work that it has started itself. Tasks that meet in a channel or a
+//! lock await each other and do not block: the documentation of `block_on` asks for that. Blocking
+//! closures wait for no other such closure, because there may be only one thread.
 
 use super::may_wait_while_blocking;
 use super::op::{
@@ -24,7 +24,7 @@ pub struct Place {
     pub blocking: bool,
     /// It may be aborted.
     pub abortable: bool,
-    /// Its runtime may end meanwhile: no calls that need other runtimes' pools.
+    /// Its runtime may end meanwhile: no `install`, no `join_all`.
     pub ending: bool,
     /// It was called from another runtime, which waits.
     pub away: bool,
@@ -48,10 +48,10 @@ pub struct Draw<'a> {
     pub rng: &'a mut Rng,
     /// The runtimes of the round.
     pub settings: &'a [Settings],
-    /// How many operations may still be drawn.
+    /// How many operations are drawn before all further ones are leaves.
     pub budget: usize,
-    /// A worker of one runtime waits for the end of another. Work that is left there must not wait
-    /// for a job that may lie below that very call on the worker's stack.
+    /// A worker of one runtime waits for the end of another. Then leftovers use no other runtime:
+    /// the job that they wait for may lie below that very wait on the worker's stack.
     pub isolated: bool,
 }
 

@@ -12,9 +12,9 @@ use settings::{Settings, Threads};
 /// Whether a closure of `spawn_blocking` may wait for the pool of `settings`.
 #[must_use]
 pub fn may_wait_while_blocking(settings: &Settings) -> bool {
-    // With few threads, such a closure may deadlock: its job lies on a stack below another job, and
-    // that job waits for the closure's thread. `spawn_blocking` documents this. Also, a paused
-    // clock does not move while such a closure runs.
+    // With few threads, such a closure may deadlock: the job that it waits for lies on a stack
+    // below another job, and that other job waits for the closure's thread. `spawn_blocking`
+    // documents this. Also, a paused clock does not move while such a closure runs.
     settings.threads != Threads::Paused && settings.blocking_threads == 512
 }
 
@@ -22,7 +22,7 @@ pub fn may_wait_while_blocking(settings: &Settings) -> bool {
 #[derive(Debug)]
 pub struct Planned;
 
-/// How many operations a round has at most.
+/// The largest budget for the calls of a round. When it is used up, only leaves are drawn.
 const ROUND_BUDGET: u64 = 900;
 
 /// Everything that is random about a round.
@@ -71,7 +71,7 @@ pub enum Door {
 pub struct Finale {
     /// Work that is started before and not waited for.
     pub leftovers: Vec<Leftover>,
-    /// How many threads go on calling in.
+    /// How many threads call the runtime while it ends, and afterwards.
     pub callers: u8,
     /// How many calls each of them makes.
     pub calls: u16,
@@ -157,7 +157,7 @@ fn actor(draw: &mut Draw<'_>) -> Vec<Step> {
             let on = draw.rng.below(draw.settings.len() as u64) as usize;
             let mut door = draw.rng.pick(&doors);
             if draw.settings[on].is_adopted() && !matches!(door, Door::Install | Door::Enter) {
-                // Such a runtime works only while its thread waits inside it.
+                // With one worker, such a runtime works only while its thread waits inside it.
                 door = Door::BlockOn;
             }
             let depth = draw.rng.between(1, 6) as u8;
@@ -174,7 +174,7 @@ fn actor(draw: &mut Draw<'_>) -> Vec<Step> {
 }
 
 impl Curtain {
-    /// Draws one; the last runtime has no next one.
+    /// Draws the end of a runtime. The `last` runtime has no next one that could end it.
     fn draw(rng: &mut Rng, last: bool, adopted: bool) -> Curtain {
         match rng.below(14) {
             _ if adopted => Curtain::Here,

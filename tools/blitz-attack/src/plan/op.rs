@@ -18,7 +18,7 @@ pub enum Op {
     Tree(u8),
     /// A scope with these jobs.
     Scope(ScopeKind, Vec<Child>),
-    /// `broadcast`, or `spawn_broadcast` whose closures are waited for.
+    /// `broadcast`, or `spawn_broadcast`, for whose closures the operation does not wait.
     Broadcast {
         /// By `spawn_broadcast`.
         spawned: bool,
@@ -36,7 +36,7 @@ pub enum Op {
     },
     /// `block_on` around the child.
     BlockOn(Child),
-    /// `yield_now` or `yield_local` of jobs, this many times.
+    /// `yield_local` or `yield_job`, this many times.
     YieldJobs(u8),
     /// `task::yield_now` and `consume_budget`, this many times.
     YieldTasks(u8),
@@ -57,7 +57,7 @@ pub enum Op {
     Io(IoKind, u16),
     /// A panic, which must be caught where the documentation says.
     Panic(PanicPlace),
-    /// Wakers other than the runtime's own.
+    /// Custom wakers, and unusual uses of the runtime's wakers.
     Waker(WakerKind),
 }
 
@@ -154,7 +154,7 @@ pub enum TimerKind {
     Sleep,
     /// `timeout` of a future that is never ready.
     Elapses,
-    /// `timeout` of a future that is ready.
+    /// `timeout` of a future that is ready in time.
     InTime,
     /// `interval`.
     Interval,
@@ -200,7 +200,7 @@ pub enum IoKind {
     UnixDatagram,
     /// Transfers that own their buffer.
     Owned,
-    /// A file is written, read, renamed, removed.
+    /// A file is written, renamed, read, removed.
     File,
     /// A read that never completes is dropped.
     Abandoned,
@@ -247,20 +247,20 @@ pub enum PanicPlace {
     BlockOn,
 }
 
-/// The behaviour of a waker that does not belong to the runtime.
+/// The behaviour of a custom waker, or an unusual use of the runtime's waker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WakerKind {
-    /// Counts the wake, and forwards it.
+    /// Forwards the wake.
     Forwards,
     /// Forwards the wake, then panics.
     PanicsInWake,
     /// Panics when it is dropped.
     PanicsInDrop,
-    /// Is woken by a thread outside every pool.
+    /// A thread outside every pool calls the runtime's waker.
     Foreign,
-    /// Is woken many times in its own poll, and after the end.
+    /// The future calls the runtime's waker many times in each poll, a thread once after its end.
     Storm,
-    /// Spawns when it is woken.
+    /// Forwards the wake, then spawns.
     Spawns,
 }
 
@@ -317,7 +317,7 @@ impl Op {
             },
             Op::Detached { .. } => "spawn_detached",
             Op::BlockOn(_) => "block_on",
-            Op::YieldJobs(_) => "yield_now of jobs",
+            Op::YieldJobs(_) => "yields of jobs",
             Op::YieldTasks(_) => "yield_now of tasks",
             Op::Set(..) => "join set",
             Op::Locals { .. } => "local set",

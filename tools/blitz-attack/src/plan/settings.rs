@@ -101,7 +101,8 @@ impl Settings {
         }
     }
 
-    /// Whether the runtime runs only while the thread that built it waits inside it.
+    /// Whether the thread that builds the runtime is worker 0. With one worker, the runtime then
+    /// runs only while that thread waits inside it.
     #[must_use]
     pub fn is_adopted(&self) -> bool {
         matches!(self.threads, Threads::Adopted | Threads::Paused)

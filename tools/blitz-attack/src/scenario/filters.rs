@@ -19,7 +19,7 @@ pub const ALL: &[Scenario] = &[
     ),
 ];
 
-/// Installs the filter; returns false where the system has none, and then the scenario passes.
+/// Installs the filter. Returns false if the system has no filters; then the scenario passes.
 fn forbidden(calls: &[Call]) -> bool {
     os::forbid(calls).inspect_err(|why| println!("skipped: {why}")).is_ok()
 }

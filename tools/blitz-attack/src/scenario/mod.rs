@@ -44,8 +44,7 @@ impl Scenario {
         Scenario { name, what, limit: Duration::from_secs(30), end: Wanted::Success, run }
     }
 
-    /// Runs the program in this process. The watchdog dumps the pools shortly before the time is
-    /// up.
+    /// Runs the program in this process. After `patience`, the watchdog dumps the pools and aborts.
     pub fn run_here(&self, patience: Duration) {
         watch::start(patience);
         (self.run)();
