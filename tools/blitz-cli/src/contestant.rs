@@ -37,7 +37,7 @@ pub fn load(args: &LoadArgs) -> Result<(), Failure> {
         .map_err(|error| Failure::new("cannot talk to the parent", error))
 }
 
-/// The command line of a contestant: this program, or another build that has the same options.
+/// The command that starts `program` as a contestant: this program or one with the same options.
 pub fn command(
     program: &std::path::Path,
     case: &Case,

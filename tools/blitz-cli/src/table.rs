@@ -215,8 +215,8 @@ iterators on the drop-in core. forks, blocks, inits: how often a loop was cut fo
 many blocks it took its items in, how many states map_init made.
 tokio-metrics, -console, -dial9 against tokio: what a tool that looks inside costs Tokio.
 alone: the rival cannot do this at all. told: no cost, or both are rivals, or a floor, the least that
-anybody has to do: bare, a server without a runtime; floor, a fork that nobody can
-take; halves, two threads with half of the work each.";
+every program has to do: bare, a server without a runtime; floor, a fork that no thief can take;
+halves, two threads with half of the work each.";
 
 #[cfg(test)]
 pub mod tests {

@@ -18,7 +18,7 @@ pub fn time(nanoseconds: f64) -> String {
     format!("{value:.digits$} {unit}")
 }
 
-/// A count with at most four digits, for example `1.2 k`.
+/// A count with at most four digits, for example `1234` or `1.2 M`.
 pub fn count(number: f64) -> String {
     let (value, unit) = match number {
         number if number < 9_999.5 => (number, ""),

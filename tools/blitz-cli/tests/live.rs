@@ -189,7 +189,7 @@ fn a_trace_is_written_in_both_formats() {
         folder.printed(&words);
         fs::read(&file).unwrap()
     };
-    // Field 1 of a message, with its length: a packet.
+    // A trace begins with a packet: the byte 0x0a announces field 1, with its length.
     wait_until("workers have recorded", || save(&["--seconds", "60"]).len() > 2_000);
     assert_eq!(save(&[])[0], 0x0a);
     let chrome: Value = serde_json::from_slice(&save(&["--format", "chrome"])).unwrap();
@@ -241,7 +241,7 @@ fn stacks_of_workers_are_printed_with_the_function_that_blocks() {
     assert!(own.contains("trouble"), "the module that blocks: {own}");
     assert!(text.contains("worker 0 of pool batch"), "{text}");
     assert!(!text.contains("thread 0"), "{text}");
-    // It goes on afterwards.
+    // The process goes on after the debugger.
     assert_eq!(demo.post("/free"), "HTTP/1.1 303");
 }
 
@@ -300,7 +300,7 @@ fn a_process_that_is_not_there_gets_advice() {
     assert!(folder.complaint(&["trace", "nonsense"]).contains("is neither"));
     let sockets = folder.0.join("blitz");
     assert!(!sockets.exists(), "asking makes no folder");
-    // A socket that a dead process left, and one of something else.
+    // A file in the place of a socket: no process answers there.
     fs::create_dir(&sockets).unwrap();
     fs::write(sockets.join("7.sock"), "").unwrap();
     assert!(folder.complaint(&["top", "--once"]).contains("no process of this user"));

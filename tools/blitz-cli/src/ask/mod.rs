@@ -17,8 +17,8 @@ use serde_json::Value;
 
 use crate::Failure;
 
-/// The timeout for connecting, and for each piece of the answer. The server takes one reading at a
-/// time and lets clients wait for at most 5 s.
+/// The timeout for connecting to a page, and for each piece of an answer. The server takes one
+/// reading at a time and lets clients wait for at most 5 s.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// A connection to a process.

@@ -22,7 +22,7 @@ use trouble::Trouble;
 
 /// The port of the page, unless the user names one or another program uses it.
 const USUAL_PORT: u16 = 6680;
-/// The minimum number of workers: the others must stay visible when one stalls.
+/// The default is at least this many workers: the others must stay visible when one stalls.
 const WORKERS_MIN: usize = 4;
 /// The number of workers of the second pool.
 const BATCH_WORKERS: usize = 2;

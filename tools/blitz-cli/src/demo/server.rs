@@ -45,7 +45,7 @@ pub fn start(
     task::Builder::new().name("server").spawn_on(serves, &pool.handle()).map(drop)
 }
 
-/// Answers a client until it goes.
+/// Answers a client until it disconnects or is silent for too long.
 async fn connection(stream: TcpStream, trouble: Trouble, page: Arc<str>) -> io::Result<()> {
     let mut connection = Connection::new(stream);
     loop {

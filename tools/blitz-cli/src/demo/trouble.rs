@@ -70,7 +70,7 @@ async fn checksum(gate: Arc<Gate>, round: u64, time: Duration) -> u64 {
     gate.compute(round, time)
 }
 
-/// Awaits a task that awaits it.
+/// Awaits the task that awaits this one.
 async fn awaits(other: oneshot::Receiver<JoinHandle<()>>) {
     if let Ok(other) = other.await {
         drop(other.await);

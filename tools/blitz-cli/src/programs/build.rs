@@ -19,7 +19,7 @@ pub struct Recipe {
     pub build: &'static str,
     /// The words for it in messages.
     pub name: String,
-    /// A crate that another one replaces, and the folder of the latter.
+    /// The crate to replace, and the folder of the crate that replaces it.
     pub patch: Option<(&'static str, &'static str)>,
     /// The features of the program, if it has any.
     pub features: Option<&'static str>,
@@ -67,7 +67,7 @@ impl Recipe {
     }
 
     /// Copies manifest and lock file, unless the copies of the last run are still valid. Cargo has
-    /// completed that lock file since, so with it cargo needs no network.
+    /// completed the copied lock file in that run, so it needs no network now.
     fn lay_out(&self, checkout: &Path, folder: &Path) -> io::Result<()> {
         let sources = checkout.join("bench").join(self.workspace);
         let manifest = self.manifest(checkout, &fs::read_to_string(sources.join("Cargo.toml"))?);

@@ -41,7 +41,7 @@ impl TokioPrograms {
     }
 }
 
-/// Tokio creates spans for a console if the feature is there, so the other tools are built without.
+/// Tokio creates spans if the feature `console` is on, so the other tools are built without it.
 fn recipe(feature: &'static str) -> Recipe {
     Recipe {
         workspace: "tokio-programs",

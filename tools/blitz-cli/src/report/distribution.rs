@@ -107,7 +107,7 @@ impl Scale {
     }
 }
 
-/// A colour for the `number`-th of ours, or of the others.
+/// A colour for the `number`-th line of our pools, or of the others.
 fn colour(is_ours: bool, number: usize) -> RGBColor {
     let colours: &[RGBColor] = if is_ours { &SHADES } else { &OTHERS };
     colours[number % colours.len()]

@@ -16,11 +16,11 @@ pub struct Group<'r> {
 pub struct Duel<'r> {
     /// The rival's name, or a note that Blitz is compared with itself.
     pub rival: &'static str,
-    /// Losses first, then the others, the largest ratio first.
+    /// Losses first, then the others by falling ratio.
     pub rows: Vec<&'r Row>,
 }
 
-/// The groups of `rows`, which have losses first: so the group with the worst loss is the first.
+/// Groups `rows`. The worst loss is the first row, so its group is the first.
 pub fn groups(rows: &[Row]) -> Vec<Group<'_>> {
     let mut groups: Vec<Group<'_>> = Vec::new();
     for row in rows {

@@ -11,7 +11,7 @@ use super::{
 };
 use crate::units;
 
-/// Pixels: the whole picture, where tracks begin and end, a row, a heading.
+/// In pixels: the width of the picture, both ends of a track, the height of a row and a heading.
 const WIDTH: f64 = 900.0;
 const TRACK: (f64, f64) = (430.0, 760.0);
 const ROW: f64 = 22.0;

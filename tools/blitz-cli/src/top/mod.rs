@@ -137,7 +137,7 @@ fn follow(
                 News::View(Box::new(view))
             }),
         };
-        // A note stays until a later reading succeeds.
+        // An error stays until a later reading succeeds. Then the last saved trace is shown again.
         let news = match report {
             Ok(news @ News::View(_)) => [Some(News::Note(note.clone())), Some(news)],
             Ok(news) => [Some(news), None],

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::{Failure, ask::Peer};
 
-/// How many tasks are requested. The table shows types; tasks only supply the names.
+/// How many tasks are requested. The table shows types; tasks only supply waits that types lack.
 const TASKS: &str = "1000";
 
 /// The answers of a process, unchanged.

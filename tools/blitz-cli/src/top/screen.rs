@@ -17,7 +17,7 @@ use crate::units::{count, percent, plain, time};
 
 /// The width of a worker's row, bar included.
 const WORKER: u16 = 52;
-/// The maximum number of lines for workers, and the minimum that is left for the rest.
+/// The maximum number of lines for workers. They also have at most a third of the screen.
 const WORKER_LINES: u16 = 16;
 /// How many stalls are shown.
 const STALLS: usize = 5;

@@ -65,7 +65,7 @@ fn bar(shares: &[f64; 5]) -> String {
     widths.iter().zip(LETTERS).map(|(width, letter)| letter.to_string().repeat(*width)).collect()
 }
 
-/// The width of each part of a bar. Their sum is `width`.
+/// The width of each part of a bar. Their sum is `width` if the shares add up to 1.
 pub fn widths(shares: &[f64; 5], width: usize) -> [usize; 5] {
     let mut sum = 0.0;
     let mut done = 0;
