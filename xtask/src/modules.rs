@@ -219,7 +219,7 @@ impl Crate {
         at.to_owned()
     }
 
-    /// The module that `mention`, in `scope`, makes the module of `scope` depend on.
+    /// Returns the module on which `module` depends because `mention` is in its `scope`.
     fn meant_by(&self, module: &str, scope: &Scope, mention: &Mention) -> Option<String> {
         let target = match self.resolve(module, &mention.segments, 0) {
             // `macro_export` puts a macro into the root, and `macro_use` into every later module,
@@ -246,8 +246,8 @@ impl Crate {
         counts.then(|| self.file_module(&to))
     }
 
-    /// The module that defines macro `name`, if it is one of this crate's; `module` itself if that
-    /// defines one of this name.
+    /// The module of this crate that defines macro `name`; `module` itself if that defines such a
+    /// macro.
     fn definer(&self, module: &str, name: &str) -> Option<Target> {
         let defines = |scope: &Scope| scope.macros.contains(name);
         let own = self.scopes.get_key_value(module).filter(|(_, scope)| defines(scope));

@@ -1,8 +1,9 @@
 //! Separates the code of a Rust text from its comments and literals. It is a lexer just large
 //! enough for the rules.
 
-/// A text in two layers of the same shape: every character of the text is in one of them, with a
-/// space in its place in the other. Line breaks are in both; literals are in neither.
+/// A text in two layers of the same shape. A character of code or of a comment is in one of them,
+/// with a space in its place in the other. Line breaks are in both. The contents of literals are in
+/// neither.
 pub struct Layers {
     /// The code, without the contents of literals.
     pub code: String,

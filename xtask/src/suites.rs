@@ -2,7 +2,7 @@
 //! iterators. The tests are fetched through cargo, patched on the command line, run and counted.
 //! The repository keeps no copy.
 //!
-//! The shim proves that it was used in two ways: `cargo tree` names its path, and every process
+//! Two facts show that a suite used the shim: `cargo tree` names the shim's path, and every process
 //! that used a pool appends that pool's counters to a file.
 
 mod catalogue;

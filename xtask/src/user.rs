@@ -1,4 +1,4 @@
-//! Builds a user's crate and its documentation, with every feature of Blitz on.
+//! Builds the documentation of a user's crate and of Blitz, with some features on.
 
 use crate::commands::{cargo, target_dir};
 use crate::tree::root;

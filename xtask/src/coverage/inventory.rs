@@ -250,7 +250,7 @@ fn calls(tokens: &[Token<'_>], name: &str) -> bool {
     })
 }
 
-/// Whether there is a constant of this name with as many entries.
+/// Whether there is a constant `name` with `len` entries.
 fn has_table(tokens: &[Token<'_>], name: &str, len: usize) -> bool {
     let len = len.to_string();
     (0..tokens.len()).any(|at| {

@@ -55,7 +55,7 @@ impl Options {
     }
 }
 
-/// How a program went.
+/// How a test went.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Outcome {
     Passed,

@@ -24,7 +24,7 @@ pub fn version(entry: &Entry) -> io::Result<Option<String>> {
 fn locked(lock: &str, entry: &Entry) -> Option<String> {
     let of = |name| lock.split("[[package]]").filter(move |text| named(text, name));
     let wanted = of(entry.package).find_map(|package| {
-        // A dependency has its version behind its name if there are several in the file.
+        // A dependency has a version behind its name if the file has several versions of it.
         let words = package.lines().filter_map(|line| line.trim().strip_prefix('"'));
         let mut words = words.map(|line| line.trim_end_matches(['"', ',']).split(' '));
         words.find_map(|mut words| (words.next() == Some(entry.name)).then(|| words.next()))

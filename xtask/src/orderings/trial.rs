@@ -51,7 +51,7 @@ pub enum Extent {
 /// The sites that a model reaches, and its time, when no ordering is weakened.
 #[derive(Clone, Default)]
 pub struct Reach {
-    /// How long that took.
+    /// How long that run took.
     pub took: Duration,
     sites: BTreeSet<String>,
 }

@@ -10,7 +10,7 @@ pub struct Suite {
     pub source: Source,
     /// Folders of `shims` that stand in for published packages of the same name.
     pub shims: &'static [&'static str],
-    /// Options of `cargo test`. Without `--doc` they are also passed to `cargo test --no-run`.
+    /// Options of `cargo test`: with `--doc` of the run, otherwise only of the build (`--no-run`).
     pub options: &'static [&'static str],
     /// Test files that `--fast` leaves out.
     pub slow: &'static [&'static str],
@@ -145,7 +145,7 @@ pub const SUITES: &[Suite] = &[
             name: "ndarray",
             version: "0.16.1",
             copy: "ndarray",
-            // It needs a helper that is not published.
+            // This test needs a helper that is not published.
             prepare: |folder| without_test(folder, "oper"),
         },
         options: &["--tests", "--features", "rayon"],

@@ -7,7 +7,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Marks a complete copy, and names the version of this program that made it.
+/// Marks a complete copy, and holds the source code that made the copy.
 const READY: &str = ".ready";
 
 /// The source code that makes copies. Copies made by other code are made again.
