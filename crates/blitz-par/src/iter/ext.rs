@@ -22,7 +22,8 @@ pub trait ParallelIteratorExt: ParallelIterator {
         MinLen { base: self, min }
     }
 
-    /// Cuts the loop into parts of at most `max` items, whether another worker is idle or not.
+    /// Cuts the loop into parts of at most `max` items, whether another worker is idle or not. With
+    /// [`max_workers`](Self::max_workers), a part is not cut while this many workers take part.
     ///
     /// ```
     /// # use blitz::prelude::*;
@@ -36,7 +37,8 @@ pub trait ParallelIteratorExt: ParallelIterator {
     /// Lets at most `workers` workers take part. With 1 the loop is sequential.
     ///
     /// The limit holds for this loop and for the inner loops of its `flat_map`s. It does not hold
-    /// for other loops and forks that the loop's functions start.
+    /// for other loops and forks that the loop's functions start, or for items that an earlier
+    /// [`skip`](super::IndexedParallelIterator::skip) leaves out.
     ///
     /// ```
     /// # use blitz::prelude::*;

@@ -376,7 +376,8 @@ pub trait IndexedParallelIterator: ParallelIterator {
         StepBy { base: self, step }
     }
 
-    /// Leaves out the first `n` items. They are still computed, and then dropped.
+    /// Leaves out the first `n` items. They are still computed, and then dropped, by a loop of
+    /// their own, which later limits and tokens do not reach.
     ///
     /// ```
     /// # use blitz::prelude::*;
