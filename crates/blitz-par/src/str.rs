@@ -84,8 +84,8 @@ pub trait ParallelString {
         SplitTerminator { text: self.as_parallel_string(), pattern: terminator }
     }
 
-    /// Makes an iterator over the lines, without their ends. As in Rayon, and unlike `str::lines`, it
-    /// also removes a carriage return at the end of a text that does not end with a line feed.
+    /// Makes an iterator over the lines, without their ends. As in Rayon, and unlike `str::lines`,
+    /// it also removes a carriage return at the end of a text that does not end with a line feed.
     ///
     /// ```
     /// # use blitz::prelude::*;
