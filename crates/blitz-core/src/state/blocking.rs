@@ -124,10 +124,12 @@ impl Blocking {
 
     fn start(&self, number: usize) -> io::Result<()> {
         let shop = self.shared.clone();
+        // Locked before the start: the thread may run the last closure of the pool at once, and the
+        // pool's end must find its handle.
+        let mut handles = self.handles.lock().unwrap_or_else(PoisonError::into_inner);
         let handle = thread::Builder::new()
             .name(format!("blitz-blocking-{number}"))
             .spawn(move || shop.serve(number))?;
-        let mut handles = self.handles.lock().unwrap_or_else(PoisonError::into_inner);
         handles.retain(|handle| !handle.is_finished());
         handles.push(handle);
         Ok(())
