@@ -44,6 +44,7 @@ use blitz_parts::ticks;
 use blitz_parts::tuning::SPARES_MIN;
 use crossbeam_utils::CachePadded;
 use std::io;
+use std::marker::PhantomPinned;
 use std::ptr::NonNull;
 use std::sync::{Arc, Weak};
 
@@ -122,6 +123,9 @@ pub(crate) struct Team {
     /// The context of another runtime, which every thread of the team enters.
     ambient: OnceLock<Arc<dyn Ambient>>,
     me: Weak<Team>,
+    /// Wakers may use the team while it is dropped. So the compiler must not take the reference
+    /// that `drop` gets for the only one.
+    _shared_in_drop: PhantomPinned,
 }
 
 impl Team {
@@ -180,6 +184,7 @@ impl Team {
             plugging: Plugging::default(),
             ambient: OnceLock::new(),
             me: me.clone(),
+            _shared_in_drop: PhantomPinned,
         });
         for _ in 0..workers {
             team.add_worker(team.sleep.add_bed());
