@@ -136,8 +136,7 @@ fn a_full_receiver_holds_unconnected_senders_up() {
         while filler.try_send_to(b"fill", &spot.0).is_ok() {
             sent += 1;
         }
-        // This socket has nothing in the queue, so the system does not notify it when there is
-        // room.
+        // `late` has nothing in the queue, so the system does not notify it when there is room.
         let path = spot.0.clone();
         let sender = blitz::spawn(async move { late.send_to(b"late", path).await.unwrap() });
         let mut buf = [0; 8];

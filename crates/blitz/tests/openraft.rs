@@ -1,5 +1,4 @@
-//! The test suite that openraft has for runtimes, run on this one: tasks, timers, channels,
-//! cancellation.
+//! Runs openraft's test suite for runtimes on Blitz: tasks, timers, channels, cancellation.
 
 mod common;
 
@@ -74,7 +73,7 @@ impl AsyncRuntime for Blitz {
     }
 }
 
-/// A type of this crate, because the suite's trait cannot be implemented for one of another crate.
+/// A type of this crate, because it cannot implement the suite's trait for a type of another crate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Instant(blitz::time::Instant);
 

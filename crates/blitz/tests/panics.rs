@@ -1,5 +1,6 @@
 //! Panics in tasks: in a poll, in the drop of a future or an output, in a waker, in a handler. Each
-//! goes to the task that waits, else to the panic handler, and no worker ends.
+//! goes to the task or thread that waits for the result, or else to the panic handler. No worker
+//! ends.
 
 mod common;
 
@@ -47,8 +48,8 @@ fn works_on(runtime: Runtime) {
     drop(runtime);
 }
 
-/// Runs `test` with a runtime of one and one of four workers; returns the messages that the handler
-/// got, sorted.
+/// Runs `test` with a runtime of one worker and with one of four. Returns the messages that each
+/// handler got, sorted.
 fn heard(name: &'static str, test: impl Fn(&Runtime)) -> Vec<Vec<&'static str>> {
     watched(name, |watch| {
         let run = |workers| {
@@ -130,7 +131,7 @@ fn in_the_drop_of_an_output() {
             wait.await.unwrap();
             Bomb("output of a detached task")
         }));
-        // Only now: the handle of a task that has ended would drop the output here.
+        // Sent after the handle is gone: the handle of an ended task would drop the output here.
         go.send(()).unwrap();
         // An output that the owner of the handle drops panics there, whether it was fetched or not.
         let fetched = runtime.spawn(async { Bomb("fetched") }).join().unwrap();
@@ -279,7 +280,7 @@ fn while_the_runtime_ends() {
                 if n % 2 == 0 {
                     drop(task);
                 } else {
-                    // Dropped after the end, unread.
+                    // Dropped after the end of the task, with the panic that no thread has read.
                     std::thread::spawn(move || drop(finished(task)));
                 }
             }

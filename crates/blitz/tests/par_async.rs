@@ -56,7 +56,7 @@ fn a_dropped_handle_lets_the_loop_run_on_until_its_token_says_so() {
         runtime.block_on(async {
             let stop = token.clone();
             drop(blitz::spawn_cpu(move || {
-                // Without the token it would go on until the end of time.
+                // Without the token the loop would take centuries.
                 let seen = (0..u64::MAX).into_par_iter().cancel_on(&stop).map(black_box).count();
                 done.send(seen).unwrap();
             }));

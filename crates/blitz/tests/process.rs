@@ -141,7 +141,7 @@ fn a_conversation_line_by_line() {
             let answer = answers.next_line().await.unwrap().unwrap();
             assert_eq!(answer, format!("you said {round}"));
         }
-        // `wait` closes its input, so it ends.
+        // `wait` closes the child's input, so the child ends.
         assert!(child.wait().await.unwrap().success());
         assert_eq!(answers.next_line().await.unwrap(), None);
     });
@@ -243,13 +243,13 @@ fn a_child_is_killed_with_its_handle_if_that_is_wanted() {
         command.stdin(Stdio::piped()).kill_on_drop(true);
         assert!(command.get_kill_on_drop());
         let mut child = command.spawn().unwrap();
-        // Keeps its input open, so that it would not end otherwise.
+        // Keeps the child's input open, so that only the kill ends the child.
         let stdin = child.stdin.take();
         let number = pid(&child);
         drop(child);
         gone(number).await;
         drop(stdin);
-        // Also if it is dropped by a future that collects its output.
+        // The same if a future that collects the child's output drops the child.
         let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
         let number = pid(&child);
         let stdin = child.stdin.take();

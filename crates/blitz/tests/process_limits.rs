@@ -60,7 +60,7 @@ fn a_child_that_cannot_be_watched_is_an_error_and_no_child() {
                         refused += 1;
                     }
                 }
-                // The thread that starts the next one reaps those that were killed.
+                // The thread that starts the next child reaps the children that were killed.
                 while has_children() {
                     assert!(Command::new("true").status().await.unwrap().success());
                 }

@@ -255,7 +255,7 @@ fn a_task_that_yields_to_one_that_blocks_goes_on_elsewhere() {
             }
             let task = pool.spawn(async {
                 let (send, receive) = std::sync::mpsc::channel();
-                // It is polled next on this worker, and blocks it.
+                // This task is polled next on this worker, and blocks the worker.
                 let blocker = blitz::spawn(async move { receive.recv().unwrap() });
                 blitz::task::yield_now().await;
                 send.send(7).unwrap();
@@ -300,7 +300,7 @@ fn tokio_4941_a_task_runs_although_the_worker_that_woke_it_blocks_on_it() {
         let pool = watch.pool(common::pool(2));
         let task = pool.spawn(async {
             let (send, receive) = std::sync::mpsc::channel();
-            // It is in this worker's LIFO slot, which is not announced.
+            // The child is in this worker's LIFO slot, and no other worker was notified of it.
             let child = blitz::spawn(async move { send.send(7).unwrap() });
             let seven = receive.recv().unwrap();
             child.await.unwrap();
@@ -350,7 +350,7 @@ fn a_watch_that_sleeps_is_woken_by_the_next_task_in_a_lifo_slot() {
         for round in 0..5 {
             block_behind_the_lifo_slot(&runtime);
             assert!(runtime.metrics().tasks.rescued > round);
-            // It sleeps after some looks at empty slots.
+            // The watch sleeps after some looks at empty slots.
             common::wait_for(|| !runtime.pool().dump().watch);
         }
     });
