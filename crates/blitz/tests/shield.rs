@@ -298,7 +298,7 @@ fn a_forgotten_shield_ends_with_its_task_while_the_runtime_ends() {
             let handle = runtime.handle();
             wait_for_parked(&handle, 2);
             let dropping = std::thread::spawn(move || drop(runtime));
-            // Wait until the task waits.
+            // Wait until the handle's count is gone, and only that of the section is left.
             wait_for(|| handle.dump().alive == 1);
             assert!(!dropping.is_finished() && !other.is_finished());
             go.send(7).unwrap();

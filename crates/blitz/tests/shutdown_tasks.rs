@@ -168,7 +168,7 @@ fn every_future_and_every_output_is_dropped_once() {
                 });
                 drop_in(place, runtime, &other);
                 releasing.join().unwrap();
-                // This thread ends when the receiver is gone, because sending fails then.
+                // The waking thread ends when the receiver is gone, because sending fails then.
                 waking.join().unwrap();
                 assert!(aborted.join().unwrap_err().is_cancelled());
                 for task in handles {

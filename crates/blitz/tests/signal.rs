@@ -142,7 +142,7 @@ fn listeners_leave_nothing_behind() {
             let kinds = [SignalKind::alarm(), SignalKind::io()];
             let listeners: Vec<_> =
                 (0..10).flat_map(|_| kinds).map(|kind| signal(kind).unwrap()).collect();
-            // One for each signal, however many listen.
+            // One descriptor for each signal, however many listeners there are.
             assert_eq!(io_metrics(&runtime.handle()).registered, 2);
             let mut waiting = listeners;
             for listener in &mut waiting {

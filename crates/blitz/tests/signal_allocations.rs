@@ -94,7 +94,7 @@ fn nothing_is_allocated_once_tasks_have_their_slots() {
                 drop(runtime.spawn(poll_fn(move |context| poll(&circle, place, context))));
             }
             wait_for(|| circle.iter().all(|member| member.waker.get().is_some()));
-            // A worker allocates its recorder with its first event, in whichever round that is.
+            // A worker allocates its recorder with its first event, so make each record one now.
             runtime.broadcast(|_| region("first", || ()));
             IS_COUNTED.set(true);
             for round in 0..20 {

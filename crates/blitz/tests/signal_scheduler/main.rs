@@ -1,11 +1,14 @@
 //! Runs the tests of tasks, timers, sockets and everything above them again, on the signal
 //! scheduler.
 //!
-//! It includes the files of the other test targets. Builders that choose no scheduler take it from
-//! an environment variable, which is set before the first test begins. These files are left out:
-//! - without tasks: `install`, `join`, `scope`, `stress`, `traits`;
+//! It includes most files of the other test targets. Builders that choose no scheduler take it from
+//! an environment variable, which is set before the first test begins. These files cannot be
+//! included, or need not be:
+//! - without tasks: `here`, `install`, `join`, `scope`, `stress`, `traits`;
 //! - for the global pool or environment variables: `builder`, `callers`, `variables`;
-//! - with limits of the whole process: `net_limits`, `process_limits`.
+//! - with limits, filters or an allocator for the whole process: `guest_limits`, `memory`,
+//!   `net_limits`, `process_limits`, `seccomp`, `signal_allocations`;
+//! - with a scheduler of their own choice: `signal_fairness`, `signal_tree`, `signals`, `trace`.
 #![cfg(target_os = "linux")]
 #![allow(clippy::duplicate_mod, reason = "each file brings its own `common`")]
 
