@@ -235,7 +235,7 @@ fn a_forgotten_shield_ends_beside_a_wait_for_the_outside() {
                 forget_a_section().await;
                 wait.await.unwrap()
             });
-            // Dropped, by a cancellation, it ends the closure.
+            // When this task is cancelled, the drop of its token ends the closures below.
             let (token, gone) = mpsc::channel::<()>();
             drop(runtime.spawn(async move {
                 let _token = token;
@@ -273,7 +273,7 @@ struct Blocks(AtomicUsize);
 
 impl std::task::Wake for Blocks {
     fn wake(self: Arc<Self>) {
-        // This runs on a worker: while it waits, it calls the next of the driver's kept wakers.
+        // This runs on a worker, which calls the next of the driver's kept wakers while it waits.
         block_on(blitz::time::sleep(Duration::from_millis(1)));
         self.0.fetch_add(1, SeqCst);
     }

@@ -319,8 +319,8 @@ fn programs_that_deadlock_elsewhere_end_with_any_number_of_workers() {
                 }
             });
             assert_eq!(lock.into_inner().unwrap(), 600);
-            // tokio#4730 and #4941: a task blocks its worker until one that it has just spawned
-            // ran.
+            // tokio#4730 and #4941: a task blocks its worker until a task that it has just spawned
+            // has run.
             let tasks: Vec<_> = (0..workers)
                 .map(|n| {
                     pool.spawn(async move {

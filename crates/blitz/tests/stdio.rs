@@ -143,7 +143,7 @@ fn a_reader_that_is_gone_is_an_error() {
             let mut word = String::new();
             BufReader::new(stdin()).read_line(&mut word).await.unwrap();
             let mut out = stdout();
-            // The next call returns an error of a write.
+            // If a write fails, the call after it returns the error.
             let mut told = Ok(());
             while told.is_ok() {
                 told = out.write_all(&[b'x'; 100_000]).await;
@@ -155,7 +155,7 @@ fn a_reader_that_is_gone_is_an_error() {
     }
     watched("a_reader_that_is_gone_is_an_error", |_| {
         let mut child = child("a_reader_that_is_gone_is_an_error");
-        // The harness of the child has to have printed before.
+        // Wait until the child's test harness has printed: it could not after the pipe is closed.
         let mut output = StdReader::new(child.stdout.take().unwrap());
         assert_eq!(line_with(&mut output, "mark"), "mark begun");
         drop(output);

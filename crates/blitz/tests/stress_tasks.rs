@@ -498,8 +498,7 @@ fn a_job_that_comes_at_the_moment_of_the_end_may_wait_for_a_task() {
             drop(runtime.spawn(async move {
                 begun.send(()).unwrap();
                 jitter(&mut theirs);
-                // Something else also keeps the pool running, and this job may begin after the end
-                // has begun.
+                // The end of the runtime may begin before this job does.
                 drop(blitz::spawn_cpu(move || assert!(never.join().unwrap_err().is_cancelled())));
             }));
             begins.recv().unwrap();

@@ -109,7 +109,7 @@ fn reader(number: u32) -> blitz::JoinHandle<(u32, u32)> {
     }))
 }
 
-/// Calls `wait` inside `with`, in a task of a pool of one worker, which polls others meanwhile.
+/// Calls `wait` inside `with`, in a task on one worker and on two. They poll other tasks meanwhile.
 fn inside_of_with(name: &'static str, wait: impl Fn() + Send + Sync + 'static) {
     let wait = Arc::new(wait);
     for workers in [1, 2] {

@@ -29,7 +29,7 @@ fn stopped<F: Future<Output = ()>>(name: &'static str, test: impl Fn() -> F) {
 fn the_clock_stands_before_anything_has_slept() {
     stopped("the_clock_stands_before_anything_has_slept", || async {
         let start = Instant::now();
-        // The runtime has no driver yet, and gets one that agrees.
+        // The runtime has no driver yet. The clock of its driver shows the same time.
         while start.into_std().elapsed() < 3 * MS {
             std::hint::spin_loop();
         }

@@ -45,7 +45,7 @@ fn a_second_task_replaces_the_first_of_its_key() {
         let (key, result) = map.join_next().await.unwrap();
         assert_eq!((key, result.unwrap()), ("key", 2));
         assert!(map.join_next().await.is_none(), "no result of the first is returned");
-        // One that has ended before it is replaced is not seen either.
+        // The result of a task that ended before it was replaced is not returned either.
         map.spawn("key", async { 1 });
         blitz::task::yield_now().await;
         map.spawn("key", async { 2 });
@@ -135,7 +135,7 @@ fn a_wait_is_over_when_all_are_and_the_tracker_is_closed() {
         let mut open = pin!(tracker.wait());
         let mut cx = Context::from_waker(Waker::noop());
         assert!(open.as_mut().poll(&mut cx).is_pending(), "it is open");
-        // It is over for a moment, which is enough.
+        // The tracker is closed for a moment, which is enough.
         tracker.close();
         tracker.reopen();
         assert!(open.as_mut().poll(&mut cx).is_ready());

@@ -38,7 +38,7 @@ fn a_connection_that_its_client_has_reset_is_accepted_with_its_address() {
                     let Ok(listener) = TcpListener::bind(host).await else { continue };
                     let client = connect(&listener);
                     let address = client.local_addr().unwrap();
-                    // No linger: the close resets it.
+                    // With a linger time of zero the close resets the connection.
                     socket2::SockRef::from(&client).set_linger(Some(Duration::ZERO)).unwrap();
                     drop(client);
                     let next = connect(&listener);
@@ -67,7 +67,7 @@ fn an_accept_that_is_not_polled_blocks_no_other() {
                     Poll::Ready(())
                 })
                 .await;
-                // Neither the first nor the last of them polls again.
+                // Neither the first nor the last of them is polled again.
                 let client = connect(&listener);
                 let (_, address) = accepts.remove(1).await.unwrap();
                 assert_eq!(address, client.local_addr().unwrap());

@@ -1,4 +1,4 @@
-//! The end of a runtime while io_uring reads or writes its files.
+//! The end of a runtime while operations on its files and sockets are under way.
 #![cfg(target_os = "linux")]
 
 mod common;
@@ -42,7 +42,7 @@ fn a_read_that_never_completes_does_not_keep_the_runtime() {
             let handle = runtime.handle();
             let mut fifo = fifo(&dir, &format!("fifo-{number}"));
             let file = || File::from_std(fifo.try_clone().unwrap());
-            // One read belongs to a task, one to a thread that waits, one to a file that goes on.
+            // The reads belong to a task, to a thread that waits, and to a file that is used later.
             let mut of_task = file();
             drop(runtime.spawn(async move { of_task.read_u8().await }));
             let (of_thread, handle_of_thread) = (file(), runtime.handle());
@@ -64,7 +64,7 @@ fn a_read_that_never_completes_does_not_keep_the_runtime() {
             drop(runtime);
             let error = thread.join().unwrap().unwrap_err();
             assert!(error.to_string().contains("has ended"), "{error}");
-            // Nothing was taken from the FIFO, and the file can be used on.
+            // Nothing was taken from the FIFO, and the file can still be used.
             fifo.write_all(b"late").unwrap();
             let other = watch.runtime(common::runtime(1));
             let error = other.block_on(goes_on.read_u8()).unwrap_err();

@@ -323,8 +323,8 @@ impl Wake for Again {
     }
 }
 
-/// A submission without memory collects completions, since they free memory, and gives up
-/// eventually.
+/// If the system has no memory for a submission, the submission collects completions, because that
+/// frees memory. It gives up eventually.
 #[test]
 fn a_busy_submission_calls_no_waker_under_its_lock() {
     let name = "a_busy_submission_calls_no_waker_under_its_lock";
@@ -337,7 +337,8 @@ fn a_busy_submission_calls_no_waker_under_its_lock() {
             let ((here, there), (silent, stream), (other, last)) = (pair(), pair(), pair());
             let handle = runtime.handle();
             let again = Arc::new(Again { handle, stream, woken: AtomicBool::new(false) });
-            // The only worker is busy, so nothing but the submission below collects.
+            // The only worker is busy. Until a relief worker comes, only the submission below
+            // collects completions.
             let barrier = Arc::new(Barrier::new(2));
             let busy = barrier.clone();
             let busy = runtime.spawn_cpu(move || {

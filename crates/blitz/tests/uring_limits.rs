@@ -18,7 +18,8 @@ fn runtime(workers: usize) -> Option<Runtime> {
     built.inspect_err(|error| println!("no io_uring here: {error}")).ok()
 }
 
-/// Keeps every worker busy while `meanwhile` runs, so that no worker collects completions.
+/// Keeps every worker busy while `meanwhile` runs. Until a relief worker comes, no worker collects
+/// completions.
 fn with_workers_busy(runtime: &Runtime, workers: usize, meanwhile: impl FnOnce()) {
     let begun = Arc::new(Barrier::new(workers + 1));
     let over = Arc::new(Barrier::new(workers + 1));
@@ -96,7 +97,7 @@ fn the_end_of_a_runtime_collects_all_that_is_cancelled() {
                 })
                 .await
                 .unwrap();
-                // The remaining tasks run when the runtime ends, and cancel their operations.
+                // The end of the runtime drops the tasks, and their drops cancel the operations.
                 tasks.detach_all();
                 forget(here);
             });
