@@ -89,6 +89,7 @@ pub mod array {
 /// The items of the standard collections.
 pub mod collections {
     pub use crate::source::collections::Iter;
+    pub use crate::source::pulled::PulledIter;
 
     /// The items of `VecDeque`.
     pub mod vec_deque {

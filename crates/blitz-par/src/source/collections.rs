@@ -1,9 +1,11 @@
 //! The items of the standard collections.
 //!
 //! Collections that cannot be cut are turned into vectors of their items, or of references to them.
+//! Hash maps and hash sets have no order to keep: their items are [pulled](super::pulled).
 
 #![forbid(unsafe_code)]
 
+use super::pulled::PulledIter;
 use super::vec;
 use crate::iter::{IntoParallelIterator, ParallelDrainFull};
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap, HashMap, HashSet, LinkedList};
@@ -29,11 +31,29 @@ macro_rules! by_vec {
     };
 }
 
-by_vec!([K, V, S] HashMap<K, V, S>, (K, V), [K: Hash + Eq + Send, V: Send]);
-by_vec!(['a, K, V, S] &'a HashMap<K, V, S>, (&'a K, &'a V), [K: Hash + Eq + Sync, V: Sync]);
+/// A collection by way of its iterator.
+macro_rules! by_pulling {
+    ([$($params:tt)*] $type:ty, [$($bounds:tt)*]) => {
+        impl<$($params)*> IntoParallelIterator for $type
+        where
+            $($bounds)*
+        {
+            type Item = <$type as IntoIterator>::Item;
+            type Iter = PulledIter<<$type as IntoIterator>::IntoIter>;
+
+            fn into_par_iter(self) -> Self::Iter {
+                PulledIter { iter: self.into_iter() }
+            }
+        }
+    };
+}
+
+by_pulling!([K, V, S] HashMap<K, V, S>, [K: Hash + Eq + Send, V: Send]);
+by_pulling!(['a, K, V, S] &'a HashMap<K, V, S>, [K: Hash + Eq + Sync, V: Sync]);
+by_pulling!([T, S] HashSet<T, S>, [T: Hash + Eq + Send]);
+by_pulling!(['a, T, S] &'a HashSet<T, S>, [T: Hash + Eq + Sync]);
+// Its iterator can be sent to another thread only if the keys can.
 by_vec!(['a, K, V, S] &'a mut HashMap<K, V, S>, (&'a K, &'a mut V), [K: Hash + Eq + Sync, V: Send]);
-by_vec!([T, S] HashSet<T, S>, T, [T: Hash + Eq + Send]);
-by_vec!(['a, T, S] &'a HashSet<T, S>, &'a T, [T: Hash + Eq + Sync]);
 by_vec!([K, V] BTreeMap<K, V>, (K, V), [K: Ord + Send, V: Send]);
 by_vec!(['a, K, V] &'a BTreeMap<K, V>, (&'a K, &'a V), [K: Ord + Sync, V: Sync]);
 by_vec!(['a, K, V] &'a mut BTreeMap<K, V>, (&'a K, &'a mut V), [K: Ord + Sync, V: Send]);

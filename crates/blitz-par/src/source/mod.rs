@@ -8,6 +8,7 @@ pub mod deque;
 pub mod exact_chunks;
 pub mod option;
 pub mod piece;
+pub mod pulled;
 pub mod range;
 pub mod range_inclusive;
 pub mod repeat;
