@@ -51,14 +51,16 @@ impl Graph {
     pub(super) fn cycles(&self, stuck: &[usize]) -> Vec<Vec<usize>> {
         // At most one task awaits each task, so a walk from task to waiter has no branches and
         // finds the circle that it is in. `walk` holds the number of the last walk through each
-        // task.
+        // task. A walk ends at a task that can be woken: such a task may await a stuck one.
         let (mut cycles, mut walk) = (Vec::new(), vec![0_usize; self.awaits.len()]);
+        let mut is_stuck = vec![false; self.awaits.len()];
+        stuck.iter().for_each(|&task| is_stuck[task] = true);
         for (number, &start) in (1..).zip(stuck) {
             let (mut at, mut path) = (Some(start), Vec::new());
             while let Some(task) = at.filter(|&task| walk[task] == 0) {
                 walk[task] = number;
                 path.push(task);
-                at = self.awaited_by[task];
+                at = self.awaited_by[task].filter(|&waiter| is_stuck[waiter]);
             }
             if let Some(first) = at.filter(|&task| walk[task] == number) {
                 let begin = path.iter().position(|&task| task == first).unwrap_or(0);
@@ -130,6 +132,13 @@ mod tests {
         let (stuck, cycles) = found(&graph(4, &[(0, 1), (1, 0), (0, 2)], &[]));
         assert_eq!(stuck, [0, 1, 2, 3]);
         assert_eq!(cycles.len(), 1);
+    }
+
+    #[test]
+    fn a_cycle_that_a_timeout_ends_is_none_even_before_a_stuck_task() {
+        // 0 awaits 1 and 2, 1 awaits 0 and has a timeout, and nothing wakes 2.
+        let saved = graph(3, &[(0, 1), (1, 0), (0, 2)], &[1]);
+        assert_eq!(found(&saved), (vec![2], vec![]));
     }
 
     #[test]
