@@ -153,7 +153,7 @@ impl<'a> Timeline<'a> {
     /// Returns the track. Slices that have not ended last until the trace was taken.
     pub(super) fn finish(mut self, name: String, thread: Option<u32>) -> TraceTrack {
         let end = self.clock.end();
-        for Open { kind, name, begin, task } in self.open.drain(..) {
+        for Open { kind, name, begin, task } in self.open.drain(..).rev() {
             let slice =
                 TraceSlice { kind, name, begin, end, is_open: true, site: None, task, flow: None };
             self.slices.push(slice);
@@ -183,4 +183,28 @@ fn slept(place: u8) -> &'static str {
 
 fn duty(duty: u8) -> &'static str {
     if duty == 0 { "spare" } else { "relief" }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Spelled, Timeline};
+    use crate::door::trace::clock::Clock;
+    use blitz_parts::recorder::{Event, Kind};
+    use blitz_parts::ticks;
+    use std::time::Duration;
+
+    #[test]
+    fn of_open_slices_that_began_before_the_trace_the_outer_one_is_first() {
+        let before = ticks::now().wrapping_sub(1 << 40);
+        let (clock, names) =
+            (Clock::now(Duration::from_micros(1)), Spelled(vec!["other", "inner"]));
+        let mut timeline = Timeline::new(&clock, &names);
+        for (kind, arg) in [(Kind::POLL_BEGIN, 0), (Kind::REGION_BEGIN, 1)] {
+            timeline.add(&Event { ticks: before, kind, aux: 0, id: 7, arg });
+        }
+        let slices = timeline.finish("worker 0".to_owned(), None).slices;
+        assert!(slices.iter().all(|slice| slice.is_open && slice.begin == clock.begin()));
+        let kinds: Vec<_> = slices.iter().map(|slice| slice.kind.name()).collect();
+        assert_eq!(kinds, ["poll", "region"]);
+    }
 }
