@@ -54,6 +54,6 @@ pub use stall::{StallKind, StallReport};
 pub(crate) use strands::{Joint, Strands, Sums};
 pub(crate) use tasks::{OwnTasks, TaskQueues};
 pub(crate) use tick::{Detail, Tick, Turn};
-pub(crate) use triggers::TraceOn;
 pub use triggers::TraceTrigger;
+pub(crate) use triggers::{TraceOn, Triggers};
 pub(crate) use watch::WatchThread;

@@ -7,7 +7,7 @@
 
 use super::model::Trace;
 use crate::base::panic::say;
-use crate::state::TraceOn;
+use crate::state::{TraceOn, Triggers};
 use crate::team::Team;
 use blitz_parts::prim::{Instant, park_for, thread};
 use blitz_parts::ticks;
@@ -49,23 +49,8 @@ impl Writer {
     /// is gone.
     fn step(&mut self) -> bool {
         let Some(team) = self.team.upgrade() else { return false };
-        let triggers = &team.config.triggers;
-        let mut rests = None;
-        for index in triggers.asked() {
-            let Some(folder) = self.folders.get_mut(index) else { continue };
-            match folder.rests(Instant::now()) {
-                // Triggers in the meantime are ignored.
-                Some(rest) => rests = Some(rests.map_or(rest, |least: Duration| least.min(rest))),
-                None if folder.is_served => {
-                    folder.is_served = false;
-                    triggers.let_go(index);
-                }
-                None => {
-                    folder.write(&Trace::of(&team, Duration::MAX).to_perfetto());
-                    rests = Some(TRACE_ON_PERIOD);
-                }
-            }
-        }
+        let trace = || Trace::of(&team, Duration::MAX).to_perfetto();
+        let rests = serve(&mut self.folders, &team.config.triggers, Instant::now, trace);
         // Drop it only now: this may be the last reference.
         drop(team);
         match rests {
@@ -74,6 +59,35 @@ impl Writer {
         }
         true
     }
+}
+
+/// Writes the requested files. Returns the time until a requested trigger may write or fire again;
+/// `None` if there is none.
+fn serve(
+    folders: &mut [Folder],
+    triggers: &Triggers,
+    now: impl Fn() -> Instant,
+    trace: impl Fn() -> Vec<u8>,
+) -> Option<Duration> {
+    let mut rests = None;
+    for index in triggers.asked() {
+        let Some(folder) = folders.get_mut(index) else { continue };
+        let rest = match folder.rests(now()) {
+            // Triggers in the meantime are ignored.
+            Some(rest) => rest,
+            None if folder.is_served => {
+                folder.is_served = false;
+                triggers.let_go(index);
+                continue;
+            }
+            None => {
+                folder.write(&trace());
+                TRACE_ON_PERIOD
+            }
+        };
+        rests = Some(rests.map_or(rest, |least: Duration| least.min(rest)));
+    }
+    rests
 }
 
 /// Where the files of one trigger go.
@@ -157,8 +171,8 @@ fn traces_in(dir: &Path) -> io::Result<Vec<PathBuf>> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Folder, TRACE_ON_PERIOD, traces_in};
-    use crate::state::{TraceOn, TraceTrigger};
+    use super::{Folder, TRACE_ON_PERIOD, serve, traces_in};
+    use crate::state::{TraceOn, TraceTrigger, Triggers};
     use blitz_parts::prim::Instant;
     use std::fs;
     use std::path::Path;
@@ -196,6 +210,20 @@ mod tests {
         assert_eq!(folder.rests(written), Some(TRACE_ON_PERIOD));
         assert_eq!(folder.rests(written + TRACE_ON_PERIOD), None);
         fs::remove_dir_all(&folder.on.dir).unwrap();
+    }
+
+    #[test]
+    fn a_trigger_that_writes_prolongs_the_rest_of_no_other() {
+        let mut triggers = Triggers::default();
+        let mut folders = [folder("rested", 1), folder("fresh", 1)];
+        folders.iter().for_each(|folder| triggers.add(folder.on.clone()));
+        folders[0].write(&[]);
+        let now = folders[0].written.unwrap() + TRACE_ON_PERIOD / 4;
+        triggers.on_stall();
+        let rests = serve(&mut folders, &triggers, || now, Vec::new);
+        assert!(folders[1].is_served, "it has not written before");
+        assert_eq!(rests, Some(TRACE_ON_PERIOD * 3 / 4));
+        folders.iter().for_each(|folder| fs::remove_dir_all(&folder.on.dir).unwrap());
     }
 
     #[test]
