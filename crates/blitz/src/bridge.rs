@@ -83,7 +83,8 @@ fn tasks(to: &Pool<'_>, metrics: &PoolMetrics) {
     to.count("blitz_tasks_ended_total", [("outcome", "cancelled")], tasks.cancelled);
     to.count("blitz_tasks_stolen_total", [], tasks.stolen);
     to.count("blitz_polls_total", [], tasks.polled);
-    to.show("blitz_tasks", [("state", "waiting")], tasks.waiting as f64);
+    to.show("blitz_tasks", [("state", "waiting")], tasks.idle as f64);
+    to.show("blitz_tasks", [("state", "running")], tasks.running as f64);
     let in_workers: u64 = tasks.worker_queue_depths.iter().sum();
     to.show("blitz_tasks", [("state", "queued")], (tasks.queue_depth + in_workers) as f64);
     to.show("blitz_queue_depth", [("queue", "shared")], tasks.queue_depth as f64);

@@ -97,6 +97,9 @@ fn a_recorder_gets_every_value_with_the_name_of_its_pool() {
     assert!(values["blitz_poll_duration_seconds_count pool=api"] >= 1.0);
     assert!(values["blitz_poll_duration_seconds pool=api quantile=0.99"] > 0.0);
     assert!(values.contains_key("blitz_worker_state_seconds pool=api state=poll"));
+    for state in ["waiting", "queued", "running"] {
+        assert!(values.contains_key(&format!("blitz_tasks pool=api state={state}")), "{state}");
+    }
     assert!(values.keys().all(|key| key.contains("pool=api")), "{values:?}");
     // The bridge publishes every metric family of the Prometheus page, perhaps without the suffix
     // `_total`.

@@ -188,9 +188,10 @@ impl Exposition<'_> {
         page.counter(&[], tasks.polled);
         page.family(Family::Counter, "blitz_tasks_stolen", "Tasks taken from other workers.");
         page.counter(&[], tasks.stolen);
-        let queued = tasks.queue_depth + tasks.worker_queue_depths.iter().sum::<u64>();
         page.family(Family::Gauge, "blitz_tasks", "Tasks that have not ended, by state.");
-        for (state, count) in [("waiting", tasks.waiting), ("queued", queued)] {
+        let counts =
+            [("waiting", tasks.idle), ("queued", tasks.queued()), ("running", tasks.running)];
+        for (state, count) in counts {
             page.line("", &[("state", state.to_owned())], count);
         }
         page.family(Family::Gauge, "blitz_queue_depth", "Waiting tasks and jobs by queue.");

@@ -298,7 +298,5 @@ impl TaskState {
 
 /// About how many tasks `team` has.
 fn alive(team: &Team) -> usize {
-    let metrics = TaskMetrics::of(team);
-    let ended = metrics.completed + metrics.cancelled;
-    usize::try_from(metrics.spawned.saturating_sub(ended)).unwrap_or(usize::MAX)
+    usize::try_from(TaskMetrics::of(team).alive()).unwrap_or(usize::MAX)
 }

@@ -42,6 +42,12 @@ pub struct TaskMetrics {
     pub budget_yields: u64,
     /// Tasks that have waited at least once and have not ended, even if they are runnable now.
     pub waiting: u64,
+    /// Tasks in a poll right now. Of the polls that run on top of each other on one worker, the
+    /// innermost counts.
+    pub running: u64,
+    /// Tasks that wait right now: all that have not ended, except those in queues and those
+    /// `running`.
+    pub idle: u64,
     /// Tasks in the queue right now.
     pub queue_depth: u64,
     /// Tasks in each worker's own queues right now.
@@ -124,10 +130,22 @@ impl TaskMetrics {
             metrics.poll_times.add(&worker.insight.polls.read());
             metrics.schedule_latencies.add(&worker.insight.delays.read());
             metrics.waiting += tasks.owned.len() as u64;
+            metrics.running += u64::from(tasks.counters.are_polling());
             metrics.worker_queue_depths.push(tasks.len() as u64);
         }
         metrics.stolen += metrics.signal.map_or(0, |signal| signal.taken_elsewhere);
+        metrics.idle = metrics.alive().saturating_sub(metrics.queued() + metrics.running);
         metrics
+    }
+
+    /// Tasks that have not ended.
+    pub(super) fn alive(&self) -> u64 {
+        self.spawned.saturating_sub(self.completed + self.cancelled)
+    }
+
+    /// Tasks in any queue.
+    pub(super) fn queued(&self) -> u64 {
+        self.queue_depth + self.worker_queue_depths.iter().sum::<u64>()
     }
 
     fn add(&mut self, counters: &TaskCounters) {
@@ -154,7 +172,7 @@ impl fmt::Display for TaskMetrics {
             self.spawned,
             self.completed,
             self.cancelled,
-            self.waiting,
+            self.idle,
             self.polled,
             self.yielded,
             self.budget_yields,

@@ -1,6 +1,6 @@
 //! Metrics in the format of Prometheus.
 
-use super::common::{wait_for, watched};
+use super::common::{wait_for, wait_for_parked, watched};
 use blitz::Pool;
 use std::collections::{BTreeMap, HashMap};
 use std::future::Future;
@@ -74,6 +74,33 @@ fn threads_that_may_block_are_counted_by_what_they_do() {
         go.send(()).unwrap();
         blocks.join().unwrap();
         wait_for(|| (count("busy"), count("idle")) == (0.0, 1.0));
+    });
+}
+
+#[test]
+fn each_task_that_has_not_ended_is_counted_in_one_state() {
+    watched("each_task_that_has_not_ended_is_counted_in_one_state", |watch| {
+        let pool = watch.pool(Pool::builder().workers(1).spares(0).build().unwrap());
+        let _waits = pool.spawn(std::future::pending::<()>());
+        let (wake, woken) = blitz::sync::oneshot::channel::<()>();
+        let (go, wait) = std::sync::mpsc::channel::<()>();
+        let (began, begun) = std::sync::mpsc::channel();
+        let runs = pool.spawn(async move {
+            woken.await.unwrap();
+            began.send(()).unwrap();
+            wait.recv().unwrap();
+        });
+        wait_for_parked(&pool.handle(), 2);
+        wake.send(()).unwrap();
+        begun.recv().unwrap();
+        let queued = pool.spawn(async {});
+        let page = Page::parse(&pool.metrics().to_prometheus());
+        let counts = ["waiting", "queued", "running"]
+            .map(|state| page.values[&format!("blitz_tasks{{state=\"{state}\"}}")]);
+        assert_eq!(counts, [1.0, 1.0, 1.0]);
+        go.send(()).unwrap();
+        runs.join().unwrap();
+        queued.join().unwrap();
     });
 }
 

@@ -12,7 +12,6 @@ use std::time::Duration;
 pub(super) fn fields(team: &Team) -> String {
     let metrics = PoolMetrics::of(team);
     let (total, tasks) = (metrics.total(), &metrics.tasks);
-    let ended = tasks.completed + tasks.cancelled;
     let at_workers = tasks.worker_queue_depths.iter().sum::<u64>();
     inner([
         ("now_ns", now()),
@@ -22,9 +21,10 @@ pub(super) fn fields(team: &Team) -> String {
         (
             "tasks",
             object([
-                ("alive", big(tasks.spawned.saturating_sub(ended))),
-                ("runnable", big(tasks.queue_depth + at_workers)),
-                ("waiting", big(tasks.waiting)),
+                ("alive", big(tasks.alive())),
+                ("runnable", big(tasks.queued())),
+                ("running", big(tasks.running)),
+                ("waiting", big(tasks.idle)),
                 ("spawned", big(tasks.spawned)),
                 ("completed", big(tasks.completed)),
                 ("cancelled", big(tasks.cancelled)),
