@@ -3,12 +3,15 @@
 #![forbid(unsafe_code)]
 
 use super::metrics::{PoolMetrics, WorkerMetrics};
+use super::type_metrics::TypeMetrics;
 use crate::state::{Histogram, StallKind, StateTimes};
 use std::fmt::{Display, Write};
 use std::time::Duration;
 
 /// How many types of tasks get their own lines. The others are counted together.
 const TYPES_SHOWN: usize = 50;
+/// The name of the others, here and in [`TypeMetrics`].
+const OTHER: &str = "other";
 
 /// [`PoolMetrics`] as text: see [`PoolMetrics::exposition`].
 ///
@@ -213,22 +216,15 @@ impl Exposition<'_> {
     }
 
     fn types(&self, page: &mut Page<'_>) {
-        let types = &self.metrics.types;
-        let (shown, others) = types.split_at(types.len().min(TYPES_SHOWN));
-        let mut rows: Vec<_> =
-            shown.iter().map(|row| (row.name.to_owned(), row.polls, row.busy)).collect();
-        if !others.is_empty() {
-            let polls = others.iter().map(|row| row.polls).sum();
-            rows.push(("other".to_owned(), polls, others.iter().map(|row| row.busy).sum()));
-        }
+        let rows = type_rows(&self.metrics.types);
         page.family(Family::Counter, "blitz_type_polls", "Polls by type of task, estimated.");
         for (name, polls, _) in &rows {
-            page.counter(&[("type", name.clone())], polls);
+            page.counter(&[("type", (*name).to_owned())], polls);
         }
         let help = "Time in polls by type of task, estimated.";
         page.family(Family::Counter, "blitz_type_busy_seconds", help);
         for (name, _, busy) in &rows {
-            page.counter(&[("type", name.clone())], busy.as_secs_f64());
+            page.counter(&[("type", (*name).to_owned())], busy.as_secs_f64());
         }
     }
 
@@ -296,6 +292,22 @@ impl Exposition<'_> {
         page.family(Family::Counter, "blitz_trace_lost", "Events that could not be recorded.");
         page.counter(&[], trace.lost);
     }
+}
+
+/// The name, polls and time of each type that is shown. The other types are one row.
+fn type_rows(types: &[TypeMetrics]) -> Vec<(&'static str, u64, Duration)> {
+    let (shown, others) = types.split_at(types.len().min(TYPES_SHOWN));
+    let mut rows: Vec<_> = shown.iter().map(|row| (row.name, row.polls, row.busy)).collect();
+    if !others.is_empty() {
+        let polls = others.iter().map(|row| row.polls).sum();
+        let busy = others.iter().map(|row| row.busy).sum();
+        // If a pool has too many types, those without a number are a row of this name already.
+        match rows.iter_mut().find(|row| row.0 == OTHER) {
+            Some(row) => *row = (OTHER, row.1 + polls, row.2 + busy),
+            None => rows.push((OTHER, polls, busy)),
+        }
+    }
+    rows
 }
 
 fn states(times: &StateTimes) -> [(&'static str, Duration); 5] {
@@ -376,7 +388,22 @@ fn escaped(value: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::escaped;
+    use super::{TYPES_SHOWN, escaped, type_rows};
+    use crate::door::type_metrics::TypeMetrics;
+    use std::time::Duration;
+
+    #[test]
+    fn types_without_a_name_and_those_not_shown_are_one_row() {
+        let busy = Duration::from_secs(1);
+        let mut types = vec![TypeMetrics { name: "a", polls: 1, busy }; TYPES_SHOWN + 2];
+        types[3].name = "other";
+        let rows = type_rows(&types);
+        let others: Vec<_> = rows.iter().filter(|row| row.0 == "other").collect();
+        assert_eq!(others, [&("other", 3, 3 * busy)], "one of the shown and two of the rest");
+        assert_eq!((rows.len(), rows.iter().map(|row| row.1).sum::<u64>()), (TYPES_SHOWN, 52));
+        types.truncate(3);
+        assert_eq!(type_rows(&types).len(), 3, "no row for nothing");
+    }
 
     #[test]
     fn labels_cannot_end_early() {
