@@ -277,10 +277,11 @@ impl Team {
     /// Notes that worker `stuck` was in the same poll or job for many rounds of the watch.
     #[cold]
     pub(crate) fn note_stall(&self, stuck: &Worker, looks: u32, kind: StallKind) {
-        self.stalls.count(kind);
         let polls = stuck.queues.counters.are_polling();
         let stall = if polls { Stall::Poll } else { Stall::Job };
+        // Record it before it is counted: a thread that waits for the count may then read a trace.
         self.note_outside(Kind::STALL, stall as u8, looks.into(), index(stuck.index()));
+        self.stalls.count(kind);
         self.config.triggers.on_stall();
         // A subscriber is user code.
         self.catch("a subscriber of tracing", || events::stalled(stuck.index(), polls, looks));
