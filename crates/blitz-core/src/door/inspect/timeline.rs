@@ -2,7 +2,7 @@
 //!
 //! The window is divided into cells. Slices that are shorter than a cell and begin in the same cell
 //! are merged into one, with their count. So the size of the answer hardly depends on how much was
-//! recorded. Regions are not merged with each other, and all marks of trouble are kept.
+//! recorded. Regions are not merged, and all marks of trouble are kept.
 
 #![forbid(unsafe_code)]
 
@@ -101,12 +101,12 @@ fn cell_of(at: Duration, begin: Duration, cell: Duration) -> u128 {
 
 fn grouped(slices: &[TraceSlice], begin: Duration, cell: Duration) -> Vec<Group<'_>> {
     let length = |slice: &TraceSlice| slice.end.saturating_sub(slice.begin);
+    let merges = |slice: &TraceSlice| length(slice) < cell && slice.kind != SliceKind::Region;
     let mut groups = Vec::<Group<'_>>::new();
     for slice in slices {
-        let is_short = length(slice) < cell && slice.kind != SliceKind::Region;
         let last = groups.last_mut().filter(|last| {
-            is_short
-                && length(last.longest) < cell
+            merges(slice)
+                && merges(last.longest)
                 && cell_of(last.begin, begin, cell) == cell_of(slice.begin, begin, cell)
         });
         match last {
@@ -142,4 +142,27 @@ fn thinned(
 /// Microseconds with a decimal point.
 fn micros(time: Duration) -> String {
     format!("{}.{:03}", time.as_micros(), time.subsec_nanos() % 1_000)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::grouped;
+    use crate::door::trace::{SliceKind, TraceSlice};
+    use std::time::Duration;
+
+    #[test]
+    fn short_slices_join_each_other_and_no_region() {
+        let micros = Duration::from_micros;
+        let slice = |kind, begin, end| TraceSlice::of(kind, micros(begin), micros(end));
+        let slices = [
+            slice(SliceKind::Poll, 0, 1),
+            slice(SliceKind::Job, 1, 3),
+            slice(SliceKind::Region, 3, 4),
+            slice(SliceKind::Poll, 4, 7),
+            slice(SliceKind::Poll, 7, 8),
+        ];
+        let groups = grouped(&slices, Duration::ZERO, micros(100));
+        let groups: Vec<_> = groups.iter().map(|g| (g.longest.kind, g.count)).collect();
+        assert_eq!(groups, [(SliceKind::Job, 2), (SliceKind::Region, 1), (SliceKind::Poll, 2)]);
+    }
 }

@@ -117,6 +117,13 @@ pub enum MarkKind {
 }
 
 impl TraceSlice {
+    /// A slice for tests, which has ended.
+    #[cfg(all(test, feature = "inspect"))]
+    pub(in crate::door) fn of(kind: SliceKind, begin: Duration, end: Duration) -> TraceSlice {
+        let name = kind.name().into();
+        TraceSlice { kind, name, begin, end, is_open: false, site: None, task: 0, flow: None }
+    }
+
     /// Further details for tools.
     pub(super) fn details(&self) -> Vec<(&'static str, String)> {
         let task = (self.task != 0).then(|| ("task", format!("{:#x}", self.task)));
