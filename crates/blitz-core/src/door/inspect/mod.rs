@@ -17,10 +17,11 @@ use super::pool::Pool;
 use super::trace::Trace;
 use super::unfinished::Unfinished;
 use crate::base::BuildError;
+use crate::base::panic::say;
 use crate::team::Team;
 pub use blitz_inspect::{Inspect, Page, Token, pages, tool_folder, tool_socket};
 use blitz_inspect::{MetricsFormat, Source, TraceFormat};
-use std::io::{self, Write};
+use std::io;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
@@ -73,11 +74,6 @@ impl Wish {
         }
         Ok(())
     }
-}
-
-/// Writes a line to standard error. `eprintln` would panic if standard error is closed.
-fn say(text: &str) {
-    drop(writeln!(io::stderr(), "blitz: {text}"));
 }
 
 impl Handle {
