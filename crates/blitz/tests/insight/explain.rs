@@ -33,6 +33,15 @@ fn wait_of(pool: &Pool, id: task::Id, kind: WaitKind) -> blitz::WaitEdge {
     find(&explained(pool, |explanation| find(explanation).is_some())).unwrap()
 }
 
+/// Checks that nothing waits for ever for certain. Accepts stuck workers: on a busy machine any
+/// worker may look stuck.
+fn assert_all_can_go_on(explanation: &Explanation) {
+    assert!(explanation.cycles().is_empty(), "{explanation}");
+    assert!(explanation.never_wake().is_empty(), "{explanation}");
+    assert!(explanation.behind().is_empty(), "{explanation}");
+    assert_eq!(explanation.has_findings(), !explanation.stalls().is_empty(), "{explanation}");
+}
+
 /// A place where a task finds the handle that it has to await.
 type Place = Arc<Mutex<Option<JoinHandle<()>>>>;
 
@@ -76,10 +85,10 @@ fn tasks_that_await_each_other_are_a_deadlock() {
             wait_for_waits(&pool, &ids);
             ids.iter().for_each(|&id| drop(wait_of(&pool, id, WaitKind::Join)));
             let explanation = pool.explain();
-            assert!(explanation.cycles().is_empty(), "an abort could end them: {explanation}");
+            // An abort could end them.
+            assert_all_can_go_on(&explanation);
             let [cycle] = explanation.possible_cycles() else { panic!("{explanation}") };
             assert_eq!(cycle.len(), length);
-            assert!(!explanation.has_findings(), "it is not certain");
             let text = explanation.to_string();
             assert!(text.starts_with(&format!("possible deadlock: {} ", cycle[0])), "{text}");
             assert!(text.contains("could end it, such as abort handles"), "{text}");
@@ -130,9 +139,8 @@ fn a_timeout_saves_tasks_from_a_deadlock() {
             let waits = |id| explanation.get(id).map_or(0, |task| task.waits().len());
             waits(id) == 2 && waits(second_id) == 1
         });
-        assert!(explanation.cycles().is_empty(), "{explanation}");
         assert!(explanation.possible_cycles().is_empty(), "{explanation}");
-        assert!(!explanation.has_findings(), "{explanation}");
+        assert_all_can_go_on(&explanation);
         let kinds: Vec<_> =
             explanation.get(id).unwrap().waits().iter().map(|edge| edge.kind()).collect();
         assert!(kinds.contains(&WaitKind::Timer) && kinds.contains(&WaitKind::Join), "{kinds:?}");
@@ -176,8 +184,9 @@ fn a_waker_that_is_kept_somewhere_has_an_unknown_holder() {
             let edge = wait_of(&pool, id, WaitKind::Unknown);
             assert_eq!((edge.target(), edge.detail()), (None, "unknown holder of its waker"));
         }
-        let explanation = pool.explain();
-        assert!(!explanation.has_findings(), "{explanation}");
+        // The verdict would name a stuck worker, and any worker may look stuck for a moment.
+        let explanation = explained(&pool, |explanation| explanation.stalls().is_empty());
+        assert_all_can_go_on(&explanation);
         let verdict = explanation.verdict();
         assert!(verdict.starts_with("no deadlock is known"), "{verdict}");
         *KEPT.lock().unwrap() = None;
@@ -220,7 +229,7 @@ fn a_task_that_sleeps_is_shown_with_its_deadline() {
         let seconds = edge.detail().strip_prefix("timer in ").unwrap();
         let seconds: u64 = seconds.strip_suffix(" s").unwrap().parse().unwrap();
         assert!((6_000..=7_200).contains(&seconds), "{seconds}");
-        assert!(!runtime.explain().has_findings());
+        assert_all_can_go_on(&runtime.explain());
     });
 }
 
@@ -240,7 +249,7 @@ fn a_task_that_awaits_a_blocking_closure_is_shown_with_it() {
             assert_eq!(edge().target(), Some(id));
             assert!(edge().detail().contains("explain"), "{:?}", edge());
         }
-        assert!(!pool.explain().has_findings());
+        assert_all_can_go_on(&pool.explain());
         go.send(()).unwrap();
         tasks.into_iter().for_each(|task| task.join().unwrap());
         assert!(pool.explain().tasks().is_empty());
@@ -262,7 +271,7 @@ fn a_task_that_awaits_a_job_is_shown_with_it() {
         assert!(edge.detail().contains("explain"), "the closure's type: {edge:?}");
         let explanation = pool.explain();
         assert_eq!(explanation.get(task.id()).unwrap().waits().len(), 1, "nothing is unknown");
-        assert!(!explanation.has_findings(), "{explanation}");
+        assert_all_can_go_on(&explanation);
         go.send(()).unwrap();
         task.join().unwrap();
         assert!(pool.explain().tasks().is_empty());
@@ -370,10 +379,7 @@ fn tasks_that_go_on_are_never_called_stuck() {
             }
         });
         while !tree.is_finished() {
-            let explanation = pool.explain();
-            assert!(explanation.cycles().is_empty(), "{explanation}");
-            assert!(explanation.never_wake().is_empty(), "{explanation}");
-            assert!(explanation.behind().is_empty(), "{explanation}");
+            assert_all_can_go_on(&pool.explain());
         }
         tree.join().unwrap();
     });
