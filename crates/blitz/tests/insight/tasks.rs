@@ -57,7 +57,7 @@ fn each_way_to_spawn_records_its_caller() {
 #[test]
 fn wakers_are_counted_and_states_are_listed() {
     static WAKERS: Mutex<Vec<Waker>> = Mutex::new(Vec::new());
-    let pool = pool(1);
+    let pool = Pool::builder().workers(1).spares(0).build().unwrap();
     let task = pool.spawn(poll_fn(|cx| {
         let mut wakers = WAKERS.lock().unwrap();
         if wakers.is_empty() {
@@ -70,7 +70,7 @@ fn wakers_are_counted_and_states_are_listed() {
     let abort = task.abort_handle();
     assert_eq!(waiting(&pool, task.id()).wakers(), 3, "an abort handle is taken for one");
     drop(abort);
-    // The only worker is busy, so the task stays runnable until a spare takes it.
+    // The only worker is busy and there is no spare, so the task stays runnable.
     let (go, gone) = mpsc::channel::<()>();
     let (began, begun) = mpsc::channel();
     pool.spawn_detached(move || {
