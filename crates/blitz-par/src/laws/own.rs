@@ -7,12 +7,37 @@ use crate::prelude::*;
 use crate::script::play;
 use blitz_core::{Pool, WaitPolicy};
 use std::cell::Cell;
+use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 
 fn pool(workers: usize) -> Pool {
     Pool::builder().workers(workers).build().unwrap()
+}
+
+#[test]
+fn maps_and_sets_are_cut_where_a_loop_asks_for_it() {
+    everywhere(|| {
+        let map: HashMap<u32, String> = (0..1000).map(|n| (n, n.to_string())).collect();
+        let sequential: Vec<_> = map.iter().collect();
+        assert_eq!(map.par_iter().collect::<Vec<_>>(), sequential);
+        assert_eq!(map.par_iter().with_max_len(7).collect::<Vec<_>>(), sequential);
+        assert_eq!(map.par_iter().fixed_shape().collect::<Vec<_>>(), sequential);
+        let mut in_order = Vec::new();
+        map.par_iter().for_each_in_order_within(10, |entry| in_order.push(entry));
+        assert_eq!(in_order, sequential);
+        let some = map.par_iter().with_max_len(7).find_last(|(n, _)| **n % 2 == 0);
+        assert_eq!(some, map.iter().filter(|(n, _)| **n % 2 == 0).last());
+        let set: HashSet<String> = map.values().cloned().collect();
+        let sequential: Vec<_> = set.clone().into_iter().collect();
+        assert_eq!(set.clone().into_par_iter().collect::<HashSet<_>>(), set);
+        let parts =
+            sequential.into_par_iter().with_max_len(7).map(|text| text.len()).sum::<usize>();
+        let owned = set.into_par_iter().with_max_len(7).take_any(1000).map(|text| text.len());
+        assert_eq!(owned.sum::<usize>(), parts);
+        assert_eq!(HashMap::<u8, u8>::new().into_par_iter().count(), 0);
+    });
 }
 
 #[test]
