@@ -2,15 +2,21 @@
 
 mod common;
 
-use blitz::JoinError;
 use blitz::sync::oneshot;
 use blitz::task::yield_now;
-use common::{Tally, wait_for, wait_for_parked, watched};
+use blitz::{JoinError, Runtime};
+use common::{Tally, Watch, wait_for, wait_for_parked, watched};
 use std::future::pending;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
 use std::sync::{Arc, mpsc};
 
 const WORKERS: [usize; 3] = [1, 2, 8];
+
+/// A watched runtime of one worker. While a task or job blocks that worker, no other thread polls
+/// or runs anything.
+fn without_spares(watch: &Watch) -> Runtime {
+    watch.runtime(Runtime::builder().workers(1).spares(0).build().unwrap())
+}
 
 fn is_cancelled<T>(result: Result<T, JoinError>) -> bool {
     result.is_err_and(|error| error.is_cancelled())
@@ -40,9 +46,14 @@ fn a_task_that_waits_is_dropped() {
 #[test]
 fn a_task_that_was_never_polled_is_dropped_without_a_poll() {
     watched("a_task_that_was_never_polled", |watch| {
-        let runtime = watch.workers(1);
+        let runtime = without_spares(watch);
         let (go, wait) = mpsc::channel::<()>();
-        let blocks = runtime.spawn(async move { wait.recv().unwrap() });
+        let (started, is_started) = mpsc::channel();
+        let blocks = runtime.spawn(async move {
+            started.send(()).unwrap();
+            wait.recv().unwrap();
+        });
+        is_started.recv().unwrap();
         let polled = Arc::new(AtomicBool::new(false));
         let tally = Tally::default();
         let (flag, token) = (polled.clone(), tally.token());
@@ -186,7 +197,7 @@ fn tasks_that_own_each_others_handles_end_in_any_order() {
 #[test]
 fn a_job_that_has_not_begun_never_does() {
     watched("a_job_that_has_not_begun", |watch| {
-        let runtime = watch.workers(1);
+        let runtime = without_spares(watch);
         let (go, wait) = mpsc::channel::<()>();
         let (started, is_started) = mpsc::channel();
         let blocks = runtime.spawn_cpu(move || {
