@@ -77,9 +77,11 @@ fn as_alice<R: Send + 'static>(
     task.join().unwrap()
 }
 
-/// A watched pool of one worker, and what its jobs see.
+/// A watched pool of one worker, and what its jobs see. It has no spares: they would run jobs that
+/// the tests want on top of the worker's own frames.
 fn one(watch: &Watch) -> (Arc<Pool>, Witness) {
-    (watch.pool(pool(1)), Witness::default())
+    let pool = Pool::builder().workers(1).spares(0).build().unwrap();
+    (watch.pool(pool), Witness::default())
 }
 
 #[test]
