@@ -114,9 +114,11 @@ fn a_pool_may_be_dropped_by_another_pools_worker() {
         for _ in 0..50 {
             let inner = pool(1);
             let outer2 = outer.clone();
+            let (send, receive) = channel();
             // The inner pool's last job needs the outer worker, which waits for the inner pool.
-            drop(inner.spawn_cpu(move || assert_eq!(outer2.install(|| fib(5)), 5)));
+            drop(inner.spawn_cpu(move || send.send(outer2.install(|| fib(5))).unwrap()));
             outer.install(move || drop(inner));
+            assert_eq!(receive.try_recv(), Ok(5), "the job has run before the pool's end");
         }
     });
 }
