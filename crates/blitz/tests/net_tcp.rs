@@ -7,7 +7,7 @@ use blitz::io::{AsyncReadExt, AsyncWriteExt, Interest};
 use blitz::net::{TcpListener, TcpSocket, TcpStream, lookup_host};
 use common::{echo, on_each_size, tcp_pair, watched};
 use std::io::{ErrorKind, IoSlice};
-use std::net::SocketAddr;
+use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -21,6 +21,14 @@ async fn echo_server() -> (SocketAddr, blitz::JoinHandle<()>) {
         }
     });
     (address, server)
+}
+
+/// An address at which no socket listens, and the socket that keeps others away from it.
+fn without_a_listener() -> (TcpSocket, SocketAddr) {
+    let held = TcpSocket::new_v4().unwrap();
+    held.bind((Ipv4Addr::LOCALHOST, 0).into()).unwrap();
+    let address = held.local_addr().unwrap();
+    (held, address)
 }
 
 /// Bytes that differ from place to place.
@@ -136,9 +144,7 @@ fn many_connections_at_once() {
 #[test]
 fn a_refused_connection_is_an_error() {
     on_each_size("refused", || async {
-        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-        let address = listener.local_addr().unwrap();
-        drop(listener);
+        let (_held, address) = without_a_listener();
         let error = TcpStream::connect(address).await.unwrap_err();
         assert_eq!(error.kind(), ErrorKind::ConnectionRefused);
         let error = TcpSocket::new_v4().unwrap().connect(address).await.unwrap_err();
@@ -149,7 +155,7 @@ fn a_refused_connection_is_an_error() {
 #[test]
 fn connect_tries_every_address() {
     on_each_size("addresses", || async {
-        let gone = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+        let (_held, gone) = without_a_listener();
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let there = listener.local_addr().unwrap();
         let stream = TcpStream::connect(&[gone, there][..]).await.unwrap();
