@@ -68,9 +68,12 @@ fn polled_and_tried() {
 #[test]
 fn a_packet_without_a_receiver_is_an_error_once_and_no_busy_loop() {
     on_each_size("udp refused", || async {
-        let gone = UdpSocket::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap();
+        // A socket that is connected to itself keeps its port, and takes no packets of others.
+        let deaf = UdpSocket::bind("127.0.0.1:0").await.unwrap();
+        let address = deaf.local_addr().unwrap();
+        deaf.connect(address).await.unwrap();
         let client = UdpSocket::bind("127.0.0.1:0").await.unwrap();
-        client.connect(gone).await.unwrap();
+        client.connect(address).await.unwrap();
         client.send(b"anybody?").await.unwrap();
         let error = client.recv(&mut [0; 8]).await.unwrap_err();
         assert_eq!(error.kind(), ErrorKind::ConnectionRefused);
