@@ -194,7 +194,8 @@ fn a_runtime_ends_with_sockets_open_and_tasks_at_them() {
                 // The server's end was closed with its task.
                 assert_eq!(std::io::Read::read(&mut client, &mut [0; 4]).unwrap(), 0);
             }
-            assert!(std::net::TcpStream::connect(address).is_err());
+            // The port may have another listener by now, so the test does not connect again.
+            assert_eq!(io_metrics(&handle).registered, 0);
         });
     }
 }
