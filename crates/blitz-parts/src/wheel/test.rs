@@ -500,12 +500,25 @@ fn wheel_9_a_closed_wheel_refuses_and_its_entries_may_outlive_it() {
     alone.give_back();
 }
 
-/// Owners insert, reset, poll and drop while another thread drives: each awaited timer is fired.
+/// A waker that remembers what the driver's clock was when the driver called it; zero until then.
+struct WokenAt {
+    clock: Arc<AtomicU64>,
+    at: AtomicU64,
+}
+
+impl Wake for WokenAt {
+    fn wake(self: Arc<Self>) {
+        self.at.store(self.clock.load(Relaxed), Relaxed);
+    }
+}
+
+/// Owners insert, reset, poll and drop while another thread drives: each awaited timer is fired,
+/// and not before it is due.
 #[test]
 fn wheel_2_no_timer_is_lost_beside_a_driver() {
     const ROUNDS: u64 = 20_000;
     let wheel = Wheel::open(0, Arc::new(Told::default()));
-    let now = AtomicU64::new(0);
+    let now = Arc::new(AtomicU64::new(0));
     let done = AtomicBool::new(false);
     std::thread::scope(|scope| {
         scope.spawn(|| {
@@ -521,31 +534,40 @@ fn wheel_2_no_timer_is_lost_beside_a_driver() {
                 let now = &now;
                 scope.spawn(move || {
                     for round in 0..ROUNDS {
-                        let count = Arc::new(Named(0, Arc::default()));
-                        let waker = Waker::from(count.clone());
+                        let woken = Arc::new(WokenAt { clock: now.clone(), at: AtomicU64::new(0) });
+                        let waker = Waker::from(woken.clone());
                         let mut entry = pin!(Entry::new());
                         let tick = now.load(Relaxed);
-                        wheel.insert(entry.as_mut(), tick + round % 100, tick, waker).unwrap();
+                        let mut due = tick + round % 100;
+                        wheel.insert(entry.as_mut(), due, tick, waker).unwrap();
                         match (round + owner) % 4 {
                             0 => entry.as_mut().cancel(),
-                            1 => drop(entry.as_mut().reset(tick + 3)),
-                            2 => drop(entry.as_mut().poll(&Waker::from(count.clone()))),
+                            1 => {
+                                due = tick + 3;
+                                entry.as_mut().reset(due);
+                            }
+                            2 => drop(entry.as_mut().poll(&Waker::from(woken.clone()))),
                             _ => (),
                         }
                         while round % 64 == 0 && entry.state() == Waiting::Yes {
                             std::thread::yield_now();
                         }
                         if entry.state() == Waiting::Fired && round % 64 == 0 {
-                            assert!(now.load(Relaxed) >= tick);
+                            while woken.at.load(Relaxed) == 0 {
+                                std::thread::yield_now();
+                            }
+                            // The driver's clock is one ahead of the tick that it has expired.
+                            let fired = woken.at.load(Relaxed) - 1;
+                            assert!(fired >= due, "fired at {fired}, due at {due}");
                         }
                     }
                 })
             })
             .collect();
-        for owner in owners {
-            owner.join().unwrap();
-        }
+        // An owner that fails must not leave the driver running.
+        let ended: Vec<_> = owners.into_iter().map(|owner| owner.join()).collect();
         done.store(true, Relaxed);
+        ended.into_iter().for_each(|owner| owner.unwrap());
     });
     let mut wakers = VecDeque::new();
     wheel.close(&mut wakers);
