@@ -105,11 +105,14 @@ impl Runnable {
         unsafe { cell.read() }
     }
 
-    /// Sets where the scheduler keeps the task. Do not call it for a task that has waited already:
-    /// its list depends on its place.
+    /// Sets where the scheduler keeps the task. A task keeps its first place, because its list
+    /// depends on it.
+    ///
+    /// # Panics
+    /// If the task has a place already.
     #[inline]
     pub fn set_place(&self, place: Place) {
-        debug_assert!(self.place().is_none(), "a task keeps its place");
+        assert!(self.place().is_none(), "a task keeps its place");
         // SAFETY: the entry's reference keeps the task alive.
         let cell = unsafe { self.0.as_ref() }.place.get();
         // SAFETY: there is one entry per task, and no worker runs a task that has one: no other

@@ -49,6 +49,14 @@ impl Arena {
 }
 
 #[test]
+#[should_panic(expected = "a task keeps its place")]
+fn a_second_place_is_refused() {
+    let mut arena = Arena::new();
+    let task = arena.settle(task(|| ()));
+    drop(arena.settle(task));
+}
+
+#[test]
 fn bitmap_1_a_signalled_task_leaves_once() {
     let mut arena = Arena::new();
     let tasks = arena.settle_all(130);
