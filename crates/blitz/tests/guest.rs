@@ -131,8 +131,10 @@ fn handlers_and_drops_of_tasks_are_inside_of_the_guest() {
     watched("handlers_and_drops_of_tasks_are_inside_of_the_guest", |watch| {
         let seen = Arc::new(Mutex::new(Vec::new()));
         let (at_start, at_exit) = (seen.clone(), seen.clone());
+        // A spare would call the handlers, too.
         let builder = Runtime::builder()
             .workers(1)
+            .spares(0)
             .tokio_guest()
             .start_handler(move |_| at_start.lock().unwrap().push(current_guest()))
             .exit_handler(move |_| at_exit.lock().unwrap().push(current_guest()));
