@@ -568,9 +568,10 @@ fn a_pool_that_cannot_be_built_leaves_no_guest() {
 fn refused_connections_and_taken_ports_are_errors() {
     watched("refused_connections_and_taken_ports_are_errors", |watch| {
         let runtime = watch.runtime(host(1));
-        let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-        let address = free.local_addr().unwrap();
-        drop(free);
+        // It keeps other sockets away from its port, and does not listen.
+        let silent = tokio::net::TcpSocket::new_v4().unwrap();
+        silent.bind((std::net::Ipv4Addr::LOCALHOST, 0).into()).unwrap();
+        let address = silent.local_addr().unwrap();
         let refused =
             runtime.spawn(tokio::net::TcpStream::connect(address)).join().unwrap().unwrap_err();
         assert_eq!(refused.kind(), ErrorKind::ConnectionRefused, "{refused}");
