@@ -5,10 +5,12 @@
 mod common;
 
 use blitz::Runtime;
-use common::watched;
+use common::{wait_for, watched};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use std::fs::File;
 use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering::SeqCst};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 
@@ -35,21 +37,22 @@ fn a_full_table_of_descriptors_is_an_error_and_passes() {
     watched("a full table of descriptors", |watch| {
         let runtime = Runtime::builder().workers(1).tokio_guest().build().unwrap();
         let runtime = watch.runtime(runtime);
+        let errors = Arc::new(AtomicU32::new(0));
+        let counted = errors.clone();
         let (address, accepted) = runtime.block_on(async {
             let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
             let address = listener.local_addr().unwrap();
             // A typical accept loop: it goes on after an error.
             let accepted = tokio::spawn(async move {
-                let mut errors = 0_u32;
                 loop {
                     match listener.accept().await {
                         Ok((mut stream, _)) => {
-                            stream.write_u32(errors).await.unwrap();
+                            stream.write_u32(counted.load(SeqCst)).await.unwrap();
                             return;
                         }
                         Err(error) => {
                             assert_eq!(error.raw_os_error(), Some(EMFILE), "{error}");
-                            errors += 1;
+                            counted.fetch_add(1, SeqCst);
                             tokio::time::sleep(std::time::Duration::from_millis(1)).await;
                         }
                     }
@@ -68,8 +71,9 @@ fn a_full_table_of_descriptors_is_an_error_and_passes() {
         drop(taken.pop());
         let mut stream = runtime.block_on(TcpStream::connect(address)).unwrap();
         let answer = runtime.spawn(async move { stream.read_u32().await });
+        wait_for(|| errors.load(SeqCst) > 0);
         taken.clear();
-        answer.join().unwrap().unwrap();
+        assert_eq!(answer.join().unwrap().unwrap(), errors.load(SeqCst));
         runtime.block_on(accepted).unwrap();
     });
     setrlimit(Resource::Nofile, before).unwrap();
