@@ -101,6 +101,9 @@ fn a_pool_that_has_ended_is_not_found() {
 }
 
 /// A free local address, for a page that the test does not share with others.
+///
+/// Another socket may take the port before the page does. So use port zero where no second pool has
+/// to name the page by its address.
 fn free_address() -> String {
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     listener.local_addr().unwrap().to_string()
@@ -147,7 +150,7 @@ fn a_probe_needs_a_token_and_shows_where_tasks_wait() {
     }
     let pool = Pool::builder().workers(1).build().unwrap();
     let token = Token::random().unwrap();
-    let settings = Inspect::at(free_address()).name("probed").token(token.clone());
+    let settings = Inspect::at("127.0.0.1:0").name("probed").token(token.clone());
     let page = pool.inspect(settings).unwrap().unwrap().address();
     let (_word, heard) = blitz::sync::oneshot::channel();
     let task = pool.spawn(waits_for_word(heard));
@@ -211,7 +214,7 @@ fn a_pool_for_tools_only_is_on_no_page() {
     assert!(pool.inspect(settings).unwrap().is_none());
     let (_open, page) = shown("beside");
     let token = Token::random().unwrap();
-    let settings = Inspect::at(free_address()).name("closed").token(token.clone());
+    let settings = Inspect::at("127.0.0.1:0").name("closed").token(token.clone());
     let (closed, request) = (Pool::builder().workers(1).build().unwrap(), "GET /api/v1/pools");
     let closed_page = closed.inspect(settings).unwrap().unwrap().address();
     for (page, token, own) in [(page, None, "beside"), (closed_page, Some(&token), "closed")] {
