@@ -225,8 +225,8 @@ fn spawning_while_thread_locals_are_destroyed_is_safe() {
         drop(other);
         let (sums, over): (Vec<_>, Vec<_>) = receive.iter().unzip();
         assert_eq!(sums, [7; 4]);
-        // Whether the newest local or the oldest is destroyed first, Blitz's was gone before ours on
-        // one of the two plain threads, and not on the other. On Linux the newest goes first.
+        // On one of the two plain threads Blitz's local was gone before ours, and not on the other,
+        // whether the system destroys the newest local first, as Linux does, or the oldest.
         assert_ne!(over[0], over[1]);
     });
 }
