@@ -373,7 +373,7 @@ fn spares_come_and_go() {
                 runtime.block_on(one).unwrap();
             }
         }
-        assert!(threads_named("blitz-spare") <= 32);
+        assert!(runtime.metrics().spares <= 32);
         drop(runtime);
     });
 }
