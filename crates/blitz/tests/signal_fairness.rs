@@ -92,7 +92,8 @@ struct Stage {
 
 impl Stage {
     fn new(watch: &Watch) -> Stage {
-        let builder = Runtime::builder().workers(2).scheduler(Scheduler::Signal);
+        // A spare would poll tasks in the place of the blocked worker.
+        let builder = Runtime::builder().workers(2).spares(0).scheduler(Scheduler::Signal);
         let runtime = watch.runtime(builder.build().unwrap());
         let over = Arc::new(AtomicBool::new(false));
         let (trap, releases) = Trap::new();

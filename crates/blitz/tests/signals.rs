@@ -44,7 +44,9 @@ impl Crowd {
 #[test]
 fn tasks_in_the_part_of_a_worker_that_is_stuck_run_although_all_others_have_enough() {
     watched("the part of a stuck worker", |watch| {
-        let pool = watch.pool(pool(2));
+        // A spare would poll tasks in the place of the stuck worker.
+        let builder = Pool::builder().workers(2).spares(0).scheduler(Scheduler::Signal);
+        let pool = watch.pool(builder.build().unwrap());
         let (release, is_released) = mpsc::channel::<()>();
         let (tell, is_stuck) = mpsc::channel();
         let stuck = pool.spawn(async move {
