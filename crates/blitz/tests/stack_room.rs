@@ -294,10 +294,12 @@ fn wakers_that_wait_do_not_pile_up() {
             let mut sleeps: Vec<_> = (0..count)
                 .map(|_| Box::pin(blitz::time::sleep(Duration::from_millis(300))))
                 .collect();
+            // On a busy machine the time of some may have come: those call no waker.
+            let mut waiting = 0;
             for sleep in &mut sleeps {
-                assert!(sleep.as_mut().poll(&mut context).is_pending());
+                waiting += usize::from(sleep.as_mut().poll(&mut context).is_pending());
             }
-            while blocks.0.load(SeqCst) < count {
+            while blocks.0.load(SeqCst) < waiting {
                 std::thread::yield_now();
             }
         });

@@ -119,9 +119,10 @@ fn a_sleep_that_is_moved_still_wakes_its_task() {
 fn the_waker_of_the_last_poll_is_the_one_that_is_called() {
     watched("the_waker_of_the_last_poll_is_the_one_that_is_called", |watch| {
         watch.workers(2).block_on(async {
-            let mut sleep = Box::pin(sleep(5 * MS));
+            let mut sleep = Box::pin(sleep(HOUR));
             let mut unwoken = Context::from_waker(Waker::noop());
             assert!(sleep.as_mut().poll(&mut unwoken).is_pending());
+            sleep.as_mut().reset(Instant::now() + 5 * MS);
             let start = Instant::now();
             blitz::spawn(sleep).await.unwrap();
             assert!(start.elapsed() < HOUR);
@@ -170,8 +171,9 @@ fn threads_outside_of_every_runtime_can_sleep() {
 fn a_sleep_of_one_runtime_wakes_a_task_of_another() {
     watched("a_sleep_of_one_runtime_wakes_a_task_of_another", |watch| {
         let (one, two) = (watch.workers(2), watch.workers(2));
-        let mut sleep = Box::pin(sleep(3 * MS));
+        let mut sleep = Box::pin(sleep(HOUR));
         one.block_on(async { assert!(!poll_once(sleep.as_mut()).await) });
+        sleep.as_mut().reset(Instant::now() + 3 * MS);
         two.block_on(two.spawn(sleep)).unwrap();
         let handle = two.handle();
         one.block_on(one.spawn(async move { handle.spawn(blitz::time::sleep(MS)).await.unwrap() }))
@@ -219,8 +221,9 @@ fn a_worker_that_computes_delays_no_other_sleep() {
                 async move {
                     // This timer is in the wheel of the worker that computes.
                     let done_too = done.clone();
-                    let mut own = Box::pin(sleep(2 * MS));
+                    let mut own = Box::pin(sleep(HOUR));
                     assert!(!poll_once(own.as_mut()).await);
+                    own.as_mut().reset(Instant::now() + 2 * MS);
                     drop(blitz::spawn(async move {
                         own.await;
                         done_too.notify_one();
