@@ -2,18 +2,23 @@
 
 mod common;
 
-use blitz::Yield;
+use blitz::{Pool, Yield};
 use common::{fib, pool, watched};
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::mpsc::channel;
 use std::sync::{Arc, Mutex};
+
+/// A pool of one worker, to which the watch gives no spare however long the worker is busy.
+fn one_thread() -> Pool {
+    Pool::builder().workers(1).spares(0).build().unwrap()
+}
 
 #[test]
 fn handles_return_results_to_workers_and_foreign_threads() {
     for policy in [blitz::WaitPolicy::StealAnything, blitz::WaitPolicy::DescendantsOnly] {
         watched("handles_return_results_to_workers_and_foreign_threads", |watch| {
             for workers in [1, 2, 8] {
-                let builder = blitz::Pool::builder().workers(workers).wait_policy(policy);
+                let builder = Pool::builder().workers(workers).wait_policy(policy);
                 let pool = watch.pool(builder.build().unwrap());
                 let handles: Vec<_> =
                     (0..20).map(|n| pool.spawn_cpu(move || fib(n % 12))).collect();
@@ -46,7 +51,7 @@ fn a_panic_is_the_handles_error() {
 fn detached_jobs_run_and_their_panics_reach_the_handler() {
     let (send, receive) = channel();
     let send = Mutex::new(send);
-    let pool = blitz::Pool::builder()
+    let pool = Pool::builder()
         .workers(2)
         .panic_handler(move |payload| {
             let text = *payload.downcast::<&'static str>().unwrap();
@@ -78,7 +83,7 @@ fn a_panicking_drop_of_an_unwanted_result_is_reported() {
     }
     let seen = Arc::new(AtomicUsize::new(0));
     let counter = seen.clone();
-    let pool = blitz::Pool::builder()
+    let pool = Pool::builder()
         .workers(1)
         .panic_handler(move |_| {
             counter.fetch_add(1, Relaxed);
@@ -93,7 +98,7 @@ fn a_panicking_drop_of_an_unwanted_result_is_reported() {
 #[test]
 fn join_on_the_only_worker_runs_the_job_itself() {
     watched("join_on_the_only_worker_runs_the_job_itself", |watch| {
-        let pool = watch.pool(pool(1));
+        let pool = watch.pool(one_thread());
         let same = pool.install(|| {
             let here = std::thread::current().id();
             blitz::spawn_cpu(move || std::thread::current().id() == here).join().unwrap()
@@ -154,7 +159,7 @@ fn broadcast_panics_come_back_after_all_are_done() {
 
 #[test]
 fn yields_run_one_job_or_say_that_there_is_none() {
-    let pool = pool(1);
+    let pool = one_thread();
     assert_eq!(pool.yield_job(), None);
     assert_eq!(pool.yield_local(), None);
     pool.install(|| {

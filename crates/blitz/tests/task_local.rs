@@ -20,6 +20,11 @@ blitz::task_local! {
 
 blitz::task_local!();
 
+/// A runtime of one worker, to which the watch gives no spare however long the worker is busy.
+fn one_thread() -> Runtime {
+    Runtime::builder().workers(1).spares(0).build().unwrap()
+}
+
 fn runtime(workers: usize) -> Runtime {
     Runtime::builder().workers(workers).build().unwrap()
 }
@@ -240,7 +245,7 @@ fn a_spawned_task_does_not_inherit() {
 #[test]
 fn tasks_that_run_on_top_of_a_scope_do_not_see_it() {
     watched("tasks_that_run_on_top_of_a_scope_do_not_see_it", |_| {
-        let runtime = runtime(1);
+        let runtime = one_thread();
         // The only worker waits inside the scope, and polls the other task meanwhile, on the
         // same stack.
         let outer = runtime.spawn(NUMBER.scope(7, async {
@@ -259,7 +264,7 @@ fn tasks_that_run_on_top_of_a_scope_do_not_see_it() {
 #[test]
 fn jobs_that_run_on_top_of_a_task_see_nothing_of_it() {
     watched("jobs_that_run_on_top_of_a_task_see_nothing_of_it", |_| {
-        let runtime = runtime(1);
+        let runtime = one_thread();
         let task = runtime.spawn(NUMBER.scope(7, async {
             let (send, receive) = mpsc::channel();
             let thread = thread::current().id();
