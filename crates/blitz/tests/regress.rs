@@ -307,7 +307,7 @@ fn tokio_4941_a_task_runs_although_the_worker_that_woke_it_blocks_on_it() {
             seven
         });
         assert_eq!(task.join().unwrap(), 7);
-        assert_eq!(pool.metrics().tasks.rescued, 1);
+        assert!(pool.metrics().tasks.rescued >= 1);
     });
 }
 
@@ -347,9 +347,13 @@ fn tokio_4941_a_task_in_the_lifo_slot_of_a_worker_that_blocks_runs_elsewhere() {
 fn a_watch_that_sleeps_is_woken_by_the_next_task_in_a_lifo_slot() {
     watched("a_watch_that_sleeps", |watch| {
         let runtime = watch.workers(2);
-        for round in 0..5 {
+        let mut rescues = 0;
+        while rescues < 5 {
+            let before = runtime.metrics().tasks.rescued;
             block_behind_the_lifo_slot(&runtime);
-            assert!(runtime.metrics().tasks.rescued > round);
+            // The wake may come while a worker still polls the second task. That worker polls it
+            // again, and nothing is rescued in this round.
+            rescues += usize::from(runtime.metrics().tasks.rescued > before);
             // The watch sleeps after some looks at empty slots.
             common::wait_for(|| !runtime.pool().dump().watch);
         }
