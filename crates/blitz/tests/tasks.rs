@@ -208,7 +208,8 @@ fn without_stealing_tasks_stay_where_they_were_woken() {
 #[test]
 fn without_stealing_nothing_from_outside_waits_behind_a_task_that_blocks() {
     watched("without_stealing_nothing_waits", |watch| {
-        let builder = Runtime::builder().workers(2).enable_stealing(false);
+        // A spare would poll the tasks even if they waited behind one that blocks.
+        let builder = Runtime::builder().workers(2).spares(0).enable_stealing(false);
         let runtime = watch.runtime(builder.build().unwrap());
         for _ in 0..10 {
             // Both workers are busy until the tasks wait beside each other.
@@ -238,7 +239,8 @@ fn without_stealing_nothing_from_outside_waits_behind_a_task_that_blocks() {
 #[test]
 fn a_full_queue_refuses_and_gives_the_future_back() {
     watched("a_full_queue_refuses", |watch| {
-        let builder = Runtime::builder().workers(1).global_queue_capacity(3);
+        // A spare would poll tasks of the queue while the worker is blocked.
+        let builder = Runtime::builder().workers(1).spares(0).global_queue_capacity(3);
         let runtime = watch.runtime(builder.build().unwrap());
         let handle = runtime.handle();
         let (go, wait) = std::sync::mpsc::channel::<()>();
