@@ -1,7 +1,11 @@
 //! Queues whose values come out in time. The clock is paused, so that the moments are exact.
 
+mod common;
+
+use blitz::Runtime;
 use blitz::sync::Mutex;
 use blitz::time::{DelayQueue, Duration, Instant, sleep, timeout};
+use common::watched;
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -130,21 +134,25 @@ async fn many_values_come_in_the_order_of_a_tree() {
     assert_eq!(drain(&mut queue, start).await, expected);
 }
 
-#[blitz::test]
-async fn a_queue_that_is_always_ready_lets_others_go_first() {
-    let queue = blitz::spawn(async {
-        let mut queue = DelayQueue::new();
-        let (done, mut is_done) = blitz::sync::oneshot::channel();
-        let other = blitz::spawn(async move { done.send(()) });
-        let mut turns = 0_u64;
-        // There is one worker, and this task gives it up at no other point.
-        while is_done.try_recv().is_err() {
-            queue.insert((), Duration::ZERO);
-            queue.next().await.unwrap();
-            turns += 1;
-        }
-        other.await.unwrap().unwrap();
-        turns
+#[test]
+fn a_queue_that_is_always_ready_lets_others_go_first() {
+    watched("a_queue_that_is_always_ready", |watch| {
+        // A spare would poll the other task while the queue's task keeps the worker.
+        let runtime = watch.runtime(Runtime::builder().workers(1).spares(0).build().unwrap());
+        let queue = runtime.spawn(async {
+            let mut queue = DelayQueue::new();
+            let (done, mut is_done) = blitz::sync::oneshot::channel();
+            let other = blitz::spawn(async move { done.send(()) });
+            let mut turns = 0_u64;
+            // There is one worker, and this task gives it up at no other point.
+            while is_done.try_recv().is_err() {
+                queue.insert((), Duration::ZERO);
+                queue.next().await.unwrap();
+                turns += 1;
+            }
+            other.await.unwrap().unwrap();
+            turns
+        });
+        assert!(queue.join().unwrap() > 0);
     });
-    assert!(queue.await.unwrap() > 0);
 }
