@@ -364,7 +364,9 @@ fn a_pool_ends_although_each_worker_is_blocked_until_a_waiting_task_is_dropped()
                 }));
             }
             blocked.iter().for_each(|has_begun| has_begun.recv().unwrap());
+            let handle = runtime.handle();
             drop(runtime);
+            assert_eq!(handle.metrics().panics_reported, 0);
         });
     }
 }

@@ -503,7 +503,9 @@ fn a_job_that_comes_at_the_moment_of_the_end_may_wait_for_a_task() {
             }));
             begins.recv().unwrap();
             (0..3).for_each(|_| jitter(&mut seed));
+            let handle = runtime.handle();
             drop(runtime);
+            assert_eq!(handle.metrics().panics_reported, 0);
         }
     });
 }

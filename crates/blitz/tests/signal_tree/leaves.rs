@@ -74,6 +74,7 @@ fn many_leaves_are_empty_in_the_end_and_used_again() {
             gate.close();
             wait_until_empty(&runtime);
         }
+        assert_eq!(runtime.metrics().panics_reported, 0);
         assert!(leaves[0] >= 100_000 / (64 * 64), "{leaves:?}");
         // The workers that spawn and end the tasks may change from round to round, and each worker
         // has a slot cache of its own.
