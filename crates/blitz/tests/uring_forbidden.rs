@@ -7,7 +7,7 @@ mod common;
 use blitz::fs::File;
 use blitz::io::{AsyncReadExt, AsyncSeekExt, AsyncWriteExt};
 use blitz::net::{TcpListener, UnixStream};
-use blitz::{Backend, BackendChoice, JoinHandle, Runtime};
+use blitz::{Backend, BackendChoice, Builder, JoinHandle, Runtime};
 use common::{Dir, io_metrics, wait_for, watched};
 use rustix::io::Errno;
 use seccompiler::{
@@ -70,7 +70,12 @@ fn filter_of(calls: &[i64], error: Errno) -> BpfProgram {
 
 /// A runtime whose sockets use io_uring; none if this system has none.
 fn runtime(workers: usize, backend: Backend) -> Option<Runtime> {
-    let runtime = Runtime::builder().workers(workers).backend(backend).build();
+    with_io_uring(Runtime::builder().workers(workers).backend(backend))
+}
+
+/// Builds a runtime; none if its sockets do not use io_uring.
+fn with_io_uring(builder: Builder) -> Option<Runtime> {
+    let runtime = builder.build();
     let runtime = runtime.inspect_err(|error| println!("no io_uring here: {error}")).ok()?;
     (BackendChoice::of(&runtime).unwrap().backend == Backend::IoUring).then_some(runtime)
 }
@@ -330,15 +335,16 @@ fn a_busy_submission_calls_no_waker_under_its_lock() {
     let name = "a_busy_submission_calls_no_waker_under_its_lock";
     in_child(name, &[Errno::AGAIN, Errno::NOMEM], |error| {
         watched(name, |watch| {
-            let Some(runtime) = runtime(1, Backend::IoUring) else { return };
+            let builder = Runtime::builder().workers(1).spares(0);
+            let Some(runtime) = with_io_uring(builder.backend(Backend::IoUring)) else { return };
             let runtime = watch.runtime(runtime);
             let _entered = runtime.enter();
             let pair = || UnixStream::pair().unwrap();
             let ((here, there), (silent, stream), (other, last)) = (pair(), pair(), pair());
             let handle = runtime.handle();
             let again = Arc::new(Again { handle, stream, woken: AtomicBool::new(false) });
-            // The only worker is busy. Until a relief worker comes, only the submission below
-            // collects completions.
+            // The only worker is busy, and there is no spare that could be a relief worker: only
+            // the submission below collects completions.
             let barrier = Arc::new(Barrier::new(2));
             let busy = barrier.clone();
             let busy = runtime.spawn_cpu(move || {
