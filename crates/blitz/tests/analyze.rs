@@ -149,7 +149,7 @@ fn parallel_iterators_are_cut_as_for_the_workers_of_the_pool() {
             blitz::analyze(|| (0..200_000_u64).into_par_iter().map(|i| i.count_ones()).sum::<u32>())
         });
         check(&analysis);
-        assert_eq!(analysis.value, (0..200_000_u64).map(u64::count_ones).sum());
+        assert_eq!(analysis.value, (0..200_000_u64).map(u64::count_ones).sum::<u32>());
         assert!(analysis.forks >= 3, "{analysis}");
         let mut numbers: Vec<u32> = (0..50_000).map(|i: u32| i.wrapping_mul(0x9E37_79B9)).collect();
         let analysis = pool.install(|| blitz::analyze(|| numbers.par_sort_unstable()));

@@ -8,7 +8,8 @@
 //! - for the global pool or environment variables: `builder`, `callers`, `variables`;
 //! - with limits, filters or an allocator for the whole process: `guest_limits`, `memory`,
 //!   `net_limits`, `process_limits`, `seccomp`, `signal_allocations`;
-//! - with a scheduler of their own choice: `signal_fairness`, `signal_tree`, `signals`, `trace`.
+//! - with a scheduler of their own choice: `signal_fairness`, `signal_tree`, `signals`, `trace`;
+//! - with a feature that only their own run turns on: `bridge`, `inspect_pools`.
 #![cfg(target_os = "linux")]
 #![allow(clippy::duplicate_mod, reason = "each file brings its own `common`")]
 
@@ -16,6 +17,10 @@
 mod abort;
 #[path = "../adopted.rs"]
 mod adopted;
+#[path = "../analyze.rs"]
+mod analyze;
+#[path = "../async_fd.rs"]
+mod async_fd;
 #[path = "../attributes.rs"]
 mod attributes;
 #[path = "../block_on.rs"]
@@ -58,6 +63,8 @@ mod net_beside_compute;
 mod net_emfile;
 #[path = "../net_ends.rs"]
 mod net_ends;
+#[path = "../net_pipe.rs"]
+mod net_pipe;
 #[path = "../net_tcp.rs"]
 mod net_tcp;
 #[path = "../net_udp.rs"]
@@ -68,6 +75,8 @@ mod net_unix;
 mod openraft;
 #[path = "../panics.rs"]
 mod panics;
+#[path = "../par_async.rs"]
+mod par_async;
 #[path = "../process.rs"]
 mod process;
 #[path = "../regress.rs"]
@@ -100,6 +109,8 @@ mod surface;
 mod task_local;
 #[path = "../tasks.rs"]
 mod tasks;
+#[path = "../time_delay_queue.rs"]
+mod time_delay_queue;
 #[path = "../time_interval.rs"]
 mod time_interval;
 #[path = "../time_paused.rs"]
@@ -110,6 +121,8 @@ mod time_slack;
 mod time_sleep;
 #[path = "../time_timeout.rs"]
 mod time_timeout;
+#[path = "../tracking.rs"]
+mod tracking;
 #[path = "../uring_accept.rs"]
 mod uring_accept;
 #[path = "../uring_cancel.rs"]
