@@ -192,6 +192,34 @@ fn a_shutdown_that_has_ended_everything_says_so() {
 }
 
 #[test]
+fn a_job_that_enters_its_ending_pool_still_spawns_there() {
+    watched("a_job_that_enters_its_ending_pool", |_| {
+        for workers in [1, 2] {
+            let pool = pool(workers);
+            let (handle, inner) = (pool.handle(), pool.handle());
+            let (send, receive) = mpsc::channel();
+            let job = handle.spawn_cpu(move || {
+                // A drop on one of its own workers does not wait.
+                drop(pool);
+                let of_handle = inner.spawn_cpu(|| 1).join().unwrap();
+                inner.block_on(async {
+                    let job = blitz::spawn_cpu(|| 2).await.unwrap();
+                    let closure = blitz::spawn_blocking(|| 3).await.unwrap();
+                    let (fifo, each) = (send.clone(), send.clone());
+                    blitz::spawn_detached(move || send.send(4).unwrap());
+                    blitz::spawn_detached_fifo(move || fifo.send(5).unwrap());
+                    blitz::spawn_broadcast(move |_| each.send(6).unwrap());
+                    of_handle + job + closure
+                })
+            });
+            assert_eq!(job.join().unwrap(), 6);
+            let sum: usize = receive.iter().sum();
+            assert_eq!(sum, 9 + 6 * workers);
+        }
+    });
+}
+
+#[test]
 fn jobs_of_exit_handlers_do_not_end_the_wait_for_other_threads() {
     watched("jobs_of_exit_handlers_do_not_end_the_wait_for_other_threads", |_| {
         for _ in 0..50 {

@@ -15,6 +15,7 @@ use crate::sched::hold::Hold;
 use crate::state::{Scheduler, StallReport};
 use crate::team::{Team, Worker, current, entered};
 use crate::worker::{self, visit, with_worker};
+use std::sync::Arc;
 use std::time::Duration;
 
 /// Returns the index of the current thread among the workers of its pool, if it is a worker. A
@@ -299,12 +300,28 @@ pub(super) fn try_with_another_team<R>(f: impl FnOnce(&Team) -> R) -> Result<R, 
     }
 }
 
+/// Whether the current thread is one of the team's workers, and in one of its operations.
+pub(super) fn is_inside(team: &Team) -> bool {
+    current().is_some_and(|worker| worker.is_in(team))
+}
+
+/// Keeps `team` at work; `None` if its end has begun and the caller is outside it.
+pub(super) fn hold(team: &Arc<Team>) -> Option<Hold> {
+    if is_inside(team) { Some(Hold::new(team)) } else { try_hold(team) }
+}
+
+/// As [`hold`], for work that threads other than the team's workers run. Returns `None` if the
+/// workers are leaving, too.
+pub(super) fn hold_at_work(team: &Arc<Team>) -> Option<Hold> {
+    if is_inside(team) { Hold::while_at_work(team) } else { try_hold(team) }
+}
+
 /// As [`with_current_team`], with a hold that keeps the team at work. There is no hold if the team
-/// is ending or has ended.
+/// is ending or has ended, and the current thread is not inside it.
 #[track_caller]
 pub(super) fn with_held_team<R>(f: impl FnOnce(&Team, Option<Hold>) -> R) -> R {
     match entered() {
-        Some(team) => f(&team, try_hold(&team)),
+        Some(team) => f(&team, hold(&team)),
         None => with_own_team(|team| f(team, Some(Hold::new(team)))),
     }
 }
@@ -314,7 +331,7 @@ pub(super) fn with_held_team<R>(f: impl FnOnce(&Team, Option<Hold>) -> R) -> R {
 #[track_caller]
 pub(super) fn with_team_at_work<R>(f: impl FnOnce(&Team, Option<Hold>) -> R) -> R {
     match entered() {
-        Some(team) => f(&team, try_hold(&team)),
+        Some(team) => f(&team, hold_at_work(&team)),
         None => with_own_team(|team| f(team, Hold::while_at_work(team))),
     }
 }

@@ -2,6 +2,7 @@
 
 #![forbid(unsafe_code)]
 
+use super::current::{hold, hold_at_work, is_inside};
 use super::dump::Dump;
 use super::explain::Explanation;
 use super::metrics::PoolMetrics;
@@ -21,7 +22,7 @@ use crate::sched::end::try_hold;
 use crate::sched::hold::Hold;
 use crate::state::{Scheduler, StallReport};
 use crate::task::{self, JoinHandle, TrySpawnError};
-use crate::team::{Entered, Owner, Team, current, is_entering_over};
+use crate::team::{Entered, Owner, Team, is_entering_over};
 use crate::worker::{self, current_team, index_in};
 use std::fmt;
 use std::future::Future;
@@ -111,16 +112,6 @@ impl Handle {
         EnterGuard::new(self.team.clone())
     }
 
-    /// Whether the current thread is one of the pool's workers, and in one of its operations.
-    fn is_inside(&self) -> bool {
-        current().is_some_and(|worker| worker.is_in(&self.team))
-    }
-
-    /// Keeps the pool at work; `None` if its drop has begun and the caller is outside it.
-    fn hold(&self) -> Option<Hold> {
-        if self.is_inside() { Some(Hold::new(&self.team)) } else { try_hold(&self.team) }
-    }
-
     /// Calls `f` with the team, which is kept at work meanwhile.
     ///
     /// # Panics
@@ -152,7 +143,7 @@ impl Handle {
     /// If the pool has ended.
     #[track_caller]
     fn hold_from_outside(&self) -> Option<Hold> {
-        if self.is_inside() {
+        if is_inside(&self.team) {
             return None;
         }
         let hold = try_hold(&self.team);
@@ -349,7 +340,7 @@ impl Handle {
     where
         OP: Fn(BroadcastContext<'_>) + Send + Sync + 'static,
     {
-        broadcast::spawn_broadcast_in(&self.team, self.hold(), op);
+        broadcast::spawn_broadcast_in(&self.team, hold(&self.team), op);
     }
 
     /// As [`spawn_cpu`](crate::spawn_cpu), on this pool. If it has ended, the job is cancelled.
@@ -367,7 +358,7 @@ impl Handle {
         F: FnOnce() -> T + Send + 'static,
         T: Send + 'static,
     {
-        spawn::spawn_in(&self.team, self.hold(), f)
+        spawn::spawn_in(&self.team, hold(&self.team), f)
     }
 
     /// As [`spawn_detached`](crate::spawn_detached), on this pool. If it has ended, `f` is dropped.
@@ -383,7 +374,7 @@ impl Handle {
     where
         F: FnOnce() + Send + 'static,
     {
-        detached::spawn_in(&self.team, self.hold(), f);
+        detached::spawn_in(&self.team, hold(&self.team), f);
     }
 
     /// As [`spawn_detached_fifo`](crate::spawn_detached_fifo), on this pool. If it has ended, `f`
@@ -400,7 +391,7 @@ impl Handle {
     where
         F: FnOnce() + Send + 'static,
     {
-        detached::spawn_fifo_in(&self.team, self.hold(), f);
+        detached::spawn_fifo_in(&self.team, hold(&self.team), f);
     }
 
     /// As [`yield_job`](crate::yield_job); `None` if the current thread is not a worker of this
@@ -480,11 +471,7 @@ impl Handle {
         F: FnOnce() -> T + Send + 'static,
         T: Send + 'static,
     {
-        let hold = match self.is_inside() {
-            true => Hold::while_at_work(&self.team),
-            false => try_hold(&self.team),
-        };
-        task::spawn_blocking_in(&self.team, hold, f)
+        task::spawn_blocking_in(&self.team, hold_at_work(&self.team), f)
     }
 
     /// As [`block_on`](crate::block_on). Tasks that the future spawns go to this pool.
