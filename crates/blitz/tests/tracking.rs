@@ -8,6 +8,7 @@ use common::{on_each_size, watched};
 use std::collections::HashMap;
 use std::future::{Future, pending};
 use std::pin::pin;
+use std::sync::mpsc;
 use std::task::{Context, Waker};
 
 #[test]
@@ -99,6 +100,30 @@ fn a_map_aborts_its_tasks_unless_they_are_detached() {
         drop(map);
         go.send(()).unwrap();
         assert_eq!(is_done.await, Ok(7));
+    });
+}
+
+#[test]
+fn a_shutdown_waits_for_replaced_tasks_that_still_run() {
+    on_each_size("shutdown of replaced tasks", || async {
+        let mut map = JoinMap::new();
+        let ((begun, has_begun), (go, wait)) = (oneshot::channel(), mpsc::channel::<()>());
+        let (over, is_over) = mpsc::channel();
+        map.spawn_blocking("key", move || {
+            begun.send(()).unwrap();
+            // An abort does not end a closure that has begun.
+            wait.recv().unwrap();
+            over.send(()).unwrap();
+        });
+        has_begun.await.unwrap();
+        map.spawn("key", async {});
+        map.join_next().await.unwrap().1.unwrap();
+        let mut shutdown = Box::pin(map.shutdown());
+        assert!(shutdown.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending());
+        go.send(()).unwrap();
+        shutdown.await;
+        assert_eq!(is_over.try_recv(), Ok(()));
+        assert!(map.is_empty() && map.join_next().await.is_none());
     });
 }
 

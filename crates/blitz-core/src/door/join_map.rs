@@ -323,7 +323,8 @@ where
         self.set.abort_all();
     }
 
-    /// Aborts all tasks and waits for their end; results and panics are dropped.
+    /// Aborts all tasks and waits for their end, even if another task has their key by now. Drops
+    /// results and panics.
     ///
     /// ```
     /// # blitz::block_on(async {
@@ -335,7 +336,10 @@ where
     /// ```
     pub async fn shutdown(&mut self) {
         self.abort_all();
-        while self.join_next().await.is_some() {}
+        // Tasks that have lost their keys may still run, so an empty map is not the end.
+        while let Some(joined) = self.set.join_next_with_id().await {
+            drop(self.take(joined));
+        }
     }
 
     /// Takes all tasks out of the map without aborting them.
