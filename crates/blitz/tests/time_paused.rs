@@ -41,6 +41,20 @@ fn the_clock_stands_before_anything_has_slept() {
 }
 
 #[test]
+fn the_thread_that_built_a_runtime_reads_its_clock_between_operations() {
+    watched("the_thread_that_built_a_runtime_reads_its_clock", |watch| {
+        let runtime = Runtime::builder().workers(2).start_paused(true).build().unwrap();
+        let runtime = watch.runtime(runtime);
+        let start = Instant::now();
+        assert_eq!(runtime.block_on(async { Instant::now() }), start);
+        runtime.block_on(sleep(YEAR));
+        assert_eq!(start.elapsed(), YEAR);
+        drop(runtime);
+        assert!(start.elapsed() < YEAR, "this is the system's clock again");
+    });
+}
+
+#[test]
 fn a_clock_that_stands_is_resumed_from_where_it_stands() {
     stopped("a_clock_that_stands_is_resumed_from_where_it_stands", || async {
         let start = Instant::now();

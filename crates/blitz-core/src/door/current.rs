@@ -14,7 +14,7 @@ use crate::sched::end::try_hold;
 use crate::sched::hold::Hold;
 use crate::state::{Scheduler, StallReport};
 use crate::team::{Team, Worker, current, entered};
-use crate::worker::{self, visit, with_worker};
+use crate::worker::{self, current_team, visit, with_worker};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -263,14 +263,14 @@ pub(super) fn with_current_team<R>(f: impl FnOnce(&Team) -> R) -> R {
     }
 }
 
-/// As [`with_current_team`], but does not build the global team. A thread that a pool has adopted
-/// belongs to that pool only inside the pool's operations.
+/// As [`with_current_team`], but does not build the global team.
 pub(super) fn try_with_current_team<R>(f: impl FnOnce(&Team) -> R) -> Option<R> {
-    let entered = entered();
-    match (&entered, current()) {
-        (Some(team), _) => Some(f(team)),
-        (None, Some(worker)) => Some(f(worker.team())),
-        (None, None) => global::built().map(f),
+    if let Some(worker) = current().filter(|_| !context::is_entered()) {
+        return Some(f(worker.team()));
+    }
+    match current_team() {
+        Some(team) => Some(f(&team)),
+        None => global::built().map(f),
     }
 }
 

@@ -37,9 +37,6 @@ pub fn with_current<D: Driver, R>(
 }
 
 /// Calls `f` with the driver of the pool that [`with_current`] would use, if that pool has one.
-///
-/// Unlike `with_current`, it does not find the pool that has adopted the current thread while the
-/// thread is in none of the pool's operations.
 pub fn with_plugged<D: Driver, R>(f: impl FnOnce(&D) -> R) -> Option<R> {
     try_with_current_team(|team| team.with_plugged(f)).flatten()
 }
