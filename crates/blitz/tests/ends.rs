@@ -192,6 +192,40 @@ fn a_shutdown_that_has_ended_everything_says_so() {
 }
 
 #[test]
+fn a_shutdown_with_a_limit_on_a_thread_of_the_pool_does_not_wait_for_itself() {
+    watched("a_shutdown_on_an_own_thread", |watch| {
+        let shut_down = |runtime: blitz::Runtime| {
+            let ran = Arc::new(AtomicBool::new(false));
+            let runs = ran.clone();
+            runtime.spawn_detached(move || runs.store(true, SeqCst));
+            (runtime.shutdown_within(Duration::MAX).unwrap_err(), ran)
+        };
+        let ends = |handle: blitz::Handle, ran: Arc<AtomicBool>| {
+            wait_for(|| handle.unfinished().is_empty());
+            assert!(ran.load(SeqCst), "jobs still run");
+        };
+        let runtime = watch.workers(1);
+        let handle = runtime.handle();
+        let (left, ran) = handle.spawn_cpu(move || shut_down(runtime)).join().unwrap();
+        assert_eq!((left.workers, left.blocking), (1, 0), "{left}");
+        ends(handle, ran);
+
+        let runtime = watch.workers(2);
+        let handle = runtime.handle();
+        let (left, ran) = handle.spawn_blocking(move || shut_down(runtime)).join().unwrap();
+        assert_eq!((left.workers, left.blocking), (2, 1), "{left}");
+        ends(handle, ran);
+
+        let builder = blitz::Runtime::builder().workers(1).use_current_thread();
+        let runtime = watch.runtime(builder.build().unwrap());
+        let handle = runtime.handle();
+        let (left, ran) = handle.block_on(async move { shut_down(runtime) });
+        assert_eq!((left.workers, left.blocking), (1, 0), "{left}");
+        ends(handle, ran);
+    });
+}
+
+#[test]
 fn a_job_that_enters_its_ending_pool_still_spawns_there() {
     watched("a_job_that_enters_its_ending_pool", |_| {
         for workers in [1, 2] {

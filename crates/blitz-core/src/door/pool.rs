@@ -22,7 +22,7 @@ use crate::sched::hold::Hold;
 use crate::state::{Scheduler, StallReport};
 use crate::task::{self, JoinHandle, TrySpawnError};
 use crate::team::Team;
-use crate::worker::{self, index_in, shut_down};
+use crate::worker::{self, index_in, is_own_thread, shut_down};
 use blitz_parts::prim::{mpsc, thread};
 use std::fmt;
 use std::future::Future;
@@ -167,8 +167,19 @@ impl Pool {
     /// # Errors
     /// If work is left after `patience`. The error lists it, and it goes on in the background. An
     /// empty list means that the pool has ended since.
+    ///
+    /// On one of the pool's own threads it returns the error at once: the pool cannot end before
+    /// this call has returned.
+    ///
+    /// # Blocking
+    /// Any other thread blocks. That includes workers of other pools, whose work a spare thread
+    /// does meanwhile: see [`block_in_place`](crate::block_in_place).
     pub fn shutdown_within(self, patience: Duration) -> Result<(), Unfinished> {
         let handle = self.handle();
+        if is_own_thread(&self.team) {
+            drop(self);
+            return Err(handle.unfinished());
+        }
         let (done, wait) = mpsc::channel();
         let name = "blitz-shutdown".to_owned();
         let ending = thread::Builder::new().name(name).spawn(move || {

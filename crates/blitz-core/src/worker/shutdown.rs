@@ -67,13 +67,12 @@ pub(crate) fn shut_down(team: &Team) {
     if !broken(Step::SectionsDropLooks) {
         end_orphaned_sections(team);
     }
-    if current().is_some_and(|owner| owner.is_in(team)) {
+    if is_inside(team) {
         // This thread is inside one of the pool's own operations, whose frames need the worker
         // until they end. An adopted thread hands over at that point.
         return;
     }
-    let is_own_thread = team.blocking.is_here() || team.is_ambient_here() || team.watch.is_here();
-    let waits = !team.config.detach_on_drop && !is_own_thread;
+    let waits = !team.config.detach_on_drop && !is_beside(team);
     end_adoption(team, waits);
     if !waits {
         return;
@@ -86,6 +85,22 @@ pub(crate) fn shut_down(team: &Team) {
     }
     join_own_threads(team);
     team.ended().wait();
+}
+
+/// Whether the end of the team waits for the current thread. A wait of this thread for that end
+/// would be a wait for itself.
+pub(crate) fn is_own_thread(team: &Team) -> bool {
+    is_inside(team) || is_beside(team)
+}
+
+/// Whether the current thread is inside one of the team's own operations.
+fn is_inside(team: &Team) -> bool {
+    current().is_some_and(|owner| owner.is_in(team))
+}
+
+/// Whether the current thread is one that works for the team beside its workers.
+fn is_beside(team: &Team) -> bool {
+    team.blocking.is_here() || team.is_ambient_here() || team.watch.is_here()
 }
 
 /// Ends the adoption of a thread, if there is one. Work that only worker 0 may run runs here, if
