@@ -265,6 +265,44 @@ fn with_a_payload_that_panics_in_its_drop() {
 }
 
 #[test]
+fn with_second_payloads_that_panic_in_their_drops() {
+    /// Panics when it is dropped, even while its thread unwinds.
+    struct Always;
+    impl Drop for Always {
+        fn drop(&mut self) {
+            panic!("in the drop of a payload");
+        }
+    }
+    fn second() -> ! {
+        std::panic::panic_any(Always)
+    }
+    let caught = |f: &dyn Fn()| {
+        let payload = std::panic::catch_unwind(std::panic::AssertUnwindSafe(f)).unwrap_err();
+        text(&payload)
+    };
+    let heard = heard("with_second_payloads_that_panic_in_their_drops", |runtime| {
+        let scope = || {
+            runtime.scope(|s| {
+                s.spawn(|_| second());
+                s.spawn(|_| second());
+                panic!("body");
+            })
+        };
+        assert_eq!(caught(&scope), "body");
+        let broadcast = || {
+            runtime.broadcast(|context| match context.index() {
+                0 => panic!("worker 0"),
+                _ => second(),
+            });
+        };
+        assert_eq!(caught(&broadcast), "worker 0");
+        let join = || _ = runtime.join(|| panic!("first half"), || second());
+        assert_eq!(caught(&join), "first half");
+    });
+    assert_eq!(heard, [Vec::<&str>::new(), Vec::new()]);
+}
+
+#[test]
 fn while_the_runtime_ends() {
     watched("while_the_runtime_ends", |watch| {
         for workers in [1, 2, 8] {

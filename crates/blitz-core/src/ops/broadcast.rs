@@ -87,15 +87,21 @@ where
         owner.execute(unsafe { jobs[owner.index()].as_work() });
     }
     latch.inner().wait_for_jobs_of(team, mark(), &Injected::new(false), || None);
+    let (mut results, mut first) = (Vec::with_capacity(jobs.len()), None);
     // Take all results before a panic resumes, so that every result is dropped.
-    let results: Vec<_> = jobs
-        .iter()
-        .map(|job| {
-            // SAFETY: the latch is set, and each result is taken once.
-            unsafe { job.take_result() }
-        })
-        .collect();
-    results.into_iter().map(panic::resume_if_err).collect()
+    for job in &jobs {
+        // SAFETY: the latch is set, and each result is taken once.
+        match unsafe { job.take_result() } {
+            Ok(result) => results.push(result),
+            Err(payload) if first.is_none() => first = Some(payload),
+            // Its drop may panic, which would end the process while this thread unwinds.
+            Err(payload) => panic::discard(payload),
+        }
+    }
+    match first {
+        None => results,
+        Some(payload) => panic::resume_if_err(Err(payload)),
+    }
 }
 
 /// Runs `op` once on every worker of `team`, at some later time. Without a hold, drops `op`.

@@ -109,11 +109,15 @@ impl<'scope> ScopeCore<'scope> {
         unsafe { CountLatch::set(&raw const self.latch) };
         let joint = || Some(self.joint());
         self.latch.inner().wait_for_jobs_of(&self.team, self.mark, &self.injected, joint);
-        let value = panic::resume_if_err(result);
         let first = self.panic.lock().unwrap_or_else(PoisonError::into_inner).take();
-        match first {
-            Some(payload) => panic::resume_if_err(Err(payload)),
-            None => value,
+        match (result, first) {
+            (Ok(value), None) => value,
+            (Ok(_), Some(payload)) => panic::resume_if_err(Err(payload)),
+            (Err(payload), first) => {
+                // Its drop may panic, which would end the process while this thread unwinds.
+                panic::discard(first);
+                panic::resume_if_err(Err(payload))
+            }
         }
     }
 
