@@ -312,11 +312,12 @@ impl Drop for Place {
             let gone = tracked.remove(self.key);
             (gone, tracked.is_empty())
         };
-        // The description is a user's value, so drop it without the lock.
-        drop(gone);
         if empty {
             self.state.news.notify_waiters();
         }
+        // The description and the waker are the user's values. Drop them without the lock, and
+        // last, since that may panic.
+        drop(gone);
     }
 }
 
@@ -370,6 +371,9 @@ impl fmt::Display for Report {
 mod tests {
     use super::*;
     use blitz_core::{block_on, spawn};
+    use std::pin::pin;
+    use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
+    use std::task::Wake;
 
     /// Longer than any test may take: a wait for it would hang.
     const FOREVER: Duration = Duration::from_secs(3_600);
@@ -448,6 +452,32 @@ mod tests {
         assert!(catch_unwind(AssertUnwindSafe(finish)).is_err());
         assert!(shutdown.is_expired(), "connections go on for ever");
         block_on(shutdown.expired());
+    }
+
+    #[test]
+    fn a_description_whose_drop_panics_does_not_keep_others_from_being_notified() {
+        #[derive(Debug)]
+        struct Bomb;
+        impl Drop for Bomb {
+            fn drop(&mut self) {
+                panic!("on purpose")
+            }
+        }
+        struct Woken(AtomicBool);
+        impl Wake for Woken {
+            fn wake(self: Arc<Self>) {
+                self.0.store(true, SeqCst);
+            }
+        }
+        let shutdown = Shutdown::new();
+        let running = shutdown.track(Bomb);
+        let mut drained = pin!(shutdown.drained());
+        let woken = Arc::new(Woken(AtomicBool::new(false)));
+        let waker = Waker::from(woken.clone());
+        assert!(drained.as_mut().poll(&mut Context::from_waker(&waker)).is_pending());
+        assert!(catch_unwind(AssertUnwindSafe(|| drop(running))).is_err());
+        assert!(woken.0.load(SeqCst), "the task waits for ever");
+        block_on(drained);
     }
 
     #[test]
