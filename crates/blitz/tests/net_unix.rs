@@ -5,12 +5,15 @@ mod common;
 use blitz::io::unix::AsyncFd;
 use blitz::io::{AsyncReadExt, AsyncWriteExt, Interest};
 use blitz::net::{UnixDatagram, UnixListener, UnixStream};
-use common::on_each_size;
+use common::{on_each_size, watched};
+use std::future::Future;
 use std::io::{ErrorKind, Read, Write};
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream as StdStream;
 use std::path::PathBuf;
+use std::pin::pin;
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
+use std::task::{Context, Waker};
 
 /// A path without a file. A file that is created there is removed when this is dropped.
 struct Spot(PathBuf);
@@ -145,6 +148,31 @@ fn a_full_receiver_holds_unconnected_senders_up() {
         }
         assert_eq!(server.recv(&mut buf).await.unwrap(), 4);
         assert_eq!((&buf[..4], sender.await.unwrap()), (&b"late"[..], 4));
+    });
+}
+
+#[test]
+fn a_sender_to_a_full_receiver_gets_an_error_when_the_runtime_has_ended() {
+    watched("unix full at the end", |watch| {
+        let runtime = watch.workers(1);
+        let handle = runtime.handle();
+        let _guard = handle.enter();
+        let spot = Spot::new();
+        let _server = UnixDatagram::bind(&spot.0).unwrap();
+        let unbound = || UnixDatagram::unbound().unwrap();
+        let (filler, early, late) = (unbound(), unbound(), unbound());
+        while filler.try_send_to(b"fill", &spot.0).is_ok() {}
+        let mut sending = pin!(early.send_to(b"early", &spot.0));
+        // It yields a few times, and sleeps from then on.
+        for _ in 0..100 {
+            assert!(sending.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending());
+        }
+        drop(runtime);
+        let slept = blitz::block_on(sending).unwrap_err();
+        let begun = handle.block_on(late.send_to(b"late", &spot.0)).unwrap_err();
+        for error in [slept, begun] {
+            assert!(error.to_string().contains("the runtime has ended"), "{error}");
+        }
     });
 }
 

@@ -278,7 +278,7 @@ fn a_sleep_in_a_runtime_that_has_ended_says_so() {
         drop(runtime);
         let outcome = std::thread::spawn(move || handle.block_on(sleep(MS))).join();
         let payload = outcome.unwrap_err();
-        let text = payload.downcast_ref::<&str>().unwrap();
+        let text = payload.downcast_ref::<String>().unwrap();
         assert!(text.contains("has ended"), "{text}");
     });
 }

@@ -9,6 +9,7 @@ use blitz_core::driver::poll_spend;
 use blitz_parts::wheel::{Entry, Waiting};
 use pin_project_lite::pin_project;
 use std::future::Future;
+use std::io;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
@@ -127,13 +128,25 @@ impl Sleep {
 
     /// Polls without spending budget, for callers that spend it themselves.
     #[inline]
-    pub(super) fn poll_elapsed(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
+    pub(super) fn poll_elapsed(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
+        match self.try_poll_elapsed(cx) {
+            Poll::Ready(Err(error)) => panic!("this sleep would never end: {error}"),
+            polled => polled.map(drop),
+        }
+    }
+
+    /// Polls without spending budget. Returns an error where a poll of the future panics.
+    #[inline]
+    pub(crate) fn try_poll_elapsed(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<io::Result<()>> {
         let this = self.as_mut().project();
         match this.entry.state() {
-            Waiting::Fired => Poll::Ready(()),
+            Waiting::Fired => Poll::Ready(Ok(())),
             Waiting::No | Waiting::Closed => self.register(cx),
             Waiting::Yes => match this.entry.poll(cx.waker()) {
-                Waiting::Fired => Poll::Ready(()),
+                Waiting::Fired => Poll::Ready(Ok(())),
                 Waiting::Yes => Poll::Pending,
                 Waiting::No | Waiting::Closed => self.register(cx),
             },
@@ -142,11 +155,11 @@ impl Sleep {
 
     /// Inserts the timer into a wheel of the current runtime, unless the deadline has passed.
     #[inline]
-    fn register(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
+    fn register(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         let this = self.project();
         if !std::mem::take(this.ahead) && now::now_nanos() >= *this.deadline {
             *this.passed = true;
-            return Poll::Ready(());
+            return Poll::Ready(Ok(()));
         }
         let tick = clock::tick_after(*this.deadline);
         let waker = cx.waker().clone();
@@ -156,11 +169,10 @@ impl Sleep {
         });
         match inserted {
             Ok(Ok(())) => Poll::Pending,
-            Ok(Err(_)) => panic!(
-                "this sleep would never end: the runtime has ended; keep its Runtime or Pool as long as \
-                 it is used"
-            ),
-            Err(error) => panic!("this sleep would never end: {error}"),
+            Ok(Err(_)) => Poll::Ready(Err(io::Error::other(
+                "the runtime has ended; keep its Runtime or Pool as long as it is used",
+            ))),
+            Err(error) => Poll::Ready(Err(error)),
         }
     }
 }

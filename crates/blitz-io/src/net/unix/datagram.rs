@@ -13,10 +13,12 @@ use crate::poll::Registration;
 use crate::time::sleep;
 use blitz_core::task::{consume_budget, yield_now};
 use blitz_parts::tuning;
+use std::future::poll_fn;
 use std::io;
 use std::net::Shutdown;
 use std::os::unix::net::UnixDatagram as StdDatagram;
 use std::path::Path;
+use std::pin::pin;
 use std::task::{Context, Poll, ready};
 
 /// A Unix socket for packets.
@@ -117,7 +119,8 @@ impl UnixDatagram {
         loop {
             match self.io.get().send_to(buf, target.as_ref()) {
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
-                    sleep(tuning::SEND_TO_PAUSE).await;
+                    let mut pause = pin!(sleep(tuning::SEND_TO_PAUSE));
+                    poll_fn(|cx| pause.as_mut().try_poll_elapsed(cx)).await?;
                 }
                 result => return result,
             }
