@@ -182,6 +182,7 @@ impl TaskTracker {
     }
 
     /// As [`spawn`](TaskTracker::spawn), on the pool of `handle`.
+    #[track_caller]
     pub fn spawn_on<F>(&self, task: F, handle: &Handle) -> JoinHandle<F::Output>
     where
         F: Future + Send + 'static,
@@ -205,6 +206,7 @@ impl TaskTracker {
     }
 
     /// As [`spawn_local`](TaskTracker::spawn_local), in `local`.
+    #[track_caller]
     pub fn spawn_local_on<F>(&self, task: F, local: &LocalSet) -> JoinHandle<F::Output>
     where
         F: Future + 'static,
@@ -225,6 +227,7 @@ impl TaskTracker {
     }
 
     /// As [`spawn_blocking`](TaskTracker::spawn_blocking), with a thread of the pool of `handle`.
+    #[track_caller]
     pub fn spawn_blocking_on<F, T>(&self, task: F, handle: &Handle) -> JoinHandle<T>
     where
         F: FnOnce() -> T + Send + 'static,

@@ -167,6 +167,7 @@ impl<T: 'static> JoinSet<T> {
     }
 
     /// Starts a task of the set in `local`.
+    #[track_caller]
     pub fn spawn_local_on<F>(&mut self, future: F, local: &LocalSet) -> AbortHandle
     where
         F: Future<Output = T> + 'static,

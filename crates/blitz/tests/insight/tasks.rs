@@ -35,6 +35,7 @@ fn each_way_to_spawn_records_its_caller() {
     let handle = pool.handle();
     let mut set = blitz::JoinSet::new();
     let mut map = task::JoinMap::new();
+    let tracker = task::TaskTracker::new();
     let line = line!();
     let tasks = [
         handle.spawn(pending::<()>()).abort_handle(),
@@ -43,6 +44,7 @@ fn each_way_to_spawn_records_its_caller() {
         task::Builder::new().name("n").spawn_on(pending::<()>(), &handle).unwrap().abort_handle(),
         pool.install(|| blitz::spawn(pending::<()>())).abort_handle(),
         pool.install(|| blitz::try_spawn(pending::<()>()).unwrap()).abort_handle(),
+        tracker.spawn_on(pending::<()>(), &handle).abort_handle(),
     ];
     for (task, line) in tasks.iter().zip(line + 2..) {
         let info = waiting(&pool, task.id());
