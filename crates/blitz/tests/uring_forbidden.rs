@@ -14,6 +14,7 @@ use seccompiler::{
     BpfProgram, SeccompAction, SeccompFilter, apply_filter, apply_filter_all_threads,
 };
 use std::future::Future;
+use std::os::fd::OwnedFd;
 use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use std::sync::mpsc::channel;
@@ -271,6 +272,50 @@ fn completions_that_cannot_be_fetched_are_errors() {
                 }
                 drop((runtime, there));
             }
+        });
+    });
+}
+
+#[test]
+fn a_file_is_free_again_after_the_completion_of_its_write_was_lost() {
+    let name = "a_file_is_free_again_after_the_completion_of_its_write_was_lost";
+    in_child(name, &[Errno::PERM], |error| {
+        watched(name, |watch| {
+            let Some(runtime) = runtime(1, Backend::IoUring) else { return };
+            let runtime = watch.runtime(runtime);
+            let handle = runtime.handle();
+            let entered = runtime.enter();
+            let (here, there) = UnixStream::pair().unwrap();
+            drop(entered);
+            let there = Arc::new(there);
+            // More than the completion queue holds.
+            let operations = 4_000;
+            for _ in 0..operations {
+                let there = there.clone();
+                drop(runtime.spawn(async move { drop(there.recv_owned(vec![0; 1]).await) }));
+            }
+            // There is no room, so the write does not complete.
+            let (full, _silent) = std::os::unix::net::UnixStream::pair().unwrap();
+            full.set_nonblocking(true).unwrap();
+            while std::io::Write::write(&mut &full, &[0; 4_096]).is_ok() {}
+            full.set_nonblocking(false).unwrap();
+            let mut file = File::from_std(OwnedFd::from(full).into());
+            runtime.block_on(file.write_all(b"too much")).unwrap();
+            wait_for(|| io_metrics(&handle).under_way == operations + 1);
+            apply_filter_all_threads(&filter(error)).unwrap();
+            // The only worker is busy, so the completions overflow the queue.
+            let barrier = Arc::new(Barrier::new(2));
+            let busy = barrier.clone();
+            drop(runtime.spawn_cpu(move || {
+                busy.wait();
+                busy.wait();
+            }));
+            barrier.wait();
+            assert_eq!(here.try_write(&vec![7; operations]).unwrap(), operations);
+            barrier.wait();
+            let error = runtime.block_on(file.flush()).unwrap_err();
+            assert!(error.to_string().contains("io_uring was forbidden"), "{error}");
+            drop(runtime.block_on(file.into_std()));
         });
     });
 }

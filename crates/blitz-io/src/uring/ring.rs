@@ -667,12 +667,21 @@ impl<U: Deref<Target = Uring> + Unpin> Future for Op<U> {
                     let error = |_| io::Error::from_raw_os_error(-result);
                     return Poll::Ready((usize::try_from(result).map_err(error), buffer));
                 }
-                Progress::Ended => return Poll::Ready((Err(ended()), Vec::new())),
-                Progress::Lost => return Poll::Ready((Err(lost()), Vec::new())),
+                Progress::Ended => return self.give_up(key, ended()),
+                Progress::Lost => return self.give_up(key, lost()),
                 Progress::Pending => return Poll::Pending,
                 Progress::WakerWanted => clone = Some(cx.waker().clone()),
             }
         }
+    }
+}
+
+impl<U: Deref<Target = Uring>> Op<U> {
+    /// Returns `error`, since the completion does not come. Only the buffer stays with the system.
+    fn give_up(&self, key: usize, error: io::Error) -> Poll<Outcome> {
+        let target = self.uring.slots().forget_target(key);
+        drop(target);
+        Poll::Ready((Err(error), Vec::new()))
     }
 }
 

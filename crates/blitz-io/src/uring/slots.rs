@@ -330,6 +330,13 @@ impl Slots {
         (Left::Cancel, waker)
     }
 
+    /// Takes the target of a write whose task gets an error instead of the system's result: the
+    /// rest is not written any more. The caller drops the target, which may close the file. The
+    /// system has its own reference to it.
+    pub(super) fn forget_target(&mut self, key: usize) -> Option<Target> {
+        self.table[key].write.take()
+    }
+
     /// Notes the system's result of the operation. Returns what is left to do if its future is
     /// gone.
     pub(super) fn complete(
