@@ -5,7 +5,7 @@
 use blitz_core::driver::{is_any_clock_stopped, note_stopped_clock};
 use blitz_parts::prim::{AcqRel, Acquire, AtomicU64, Relaxed};
 use blitz_parts::tuning::TICK;
-use std::sync::OnceLock;
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant as StdInstant};
 
 /// Whether the clock of a runtime may differ from the system's.
@@ -94,6 +94,9 @@ pub(crate) struct Clock {
     stands: AtomicU64,
     /// By how many nanoseconds it is ahead of the system's clock, modulo 2^64, while it runs.
     ahead: AtomicU64,
+    /// Held to pause the clock and to let it run again. So `ahead` changes only while the clock is
+    /// paused.
+    switching: Mutex<()>,
 }
 
 impl Clock {
@@ -101,7 +104,8 @@ impl Clock {
     pub(crate) fn new(paused_since: Option<StdInstant>) -> Clock {
         epoch();
         let stands = paused_since.map_or(RUNS, standing_at);
-        Clock { stands: AtomicU64::new(stands), ahead: AtomicU64::new(0) }
+        let (stands, ahead) = (AtomicU64::new(stands), AtomicU64::new(0));
+        Clock { stands, ahead, switching: Mutex::default() }
     }
 
     #[inline]
@@ -124,6 +128,7 @@ impl Clock {
     /// Pauses the clock at the beginning of a tick, so that whole microseconds are whole ticks.
     pub(crate) fn stop(&self) {
         note_stopped_clock();
+        let _switching = self.switch();
         let stands = start_of(tick_after(self.now()));
         // If this fails, the clock is paused already.
         let _ = self.stands.compare_exchange(RUNS, stands, AcqRel, Relaxed);
@@ -131,10 +136,15 @@ impl Clock {
 
     /// Lets the clock run again, from where it stands.
     pub(crate) fn start(&self) {
+        let _switching = self.switch();
         self.change(|stands| {
             self.ahead.store(stands.wrapping_sub(system_now()), Relaxed);
             RUNS
         });
+    }
+
+    fn switch(&self) -> MutexGuard<'_, ()> {
+        self.switching.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Advances the paused clock by `time`. Returns false if it runs.
@@ -167,6 +177,7 @@ impl Clock {
 #[cfg(test)]
 mod tests {
     use super::{Clock, moment_at, nanos_in, nanos_of, start_of, tick_after, tick_before};
+    use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
     use std::time::{Duration, Instant};
 
     #[test]
@@ -203,6 +214,35 @@ mod tests {
             }
         });
         assert_eq!(tick_before(clock.now()), tick_before(start) + 400_000);
+    }
+
+    #[test]
+    fn threads_that_resume_a_clock_at_once_do_not_move_it_back() {
+        let clocks: Vec<_> = (0..20_000).map(|_| Clock::new(Some(Instant::now()))).collect();
+        let arrived = AtomicUsize::new(0);
+        let steps_back = || {
+            let mut steps = 0;
+            for (round, clock) in clocks.iter().enumerate() {
+                arrived.fetch_add(1, SeqCst);
+                // Both threads spin for a moment, so that they go on at once.
+                for look in 0_u32.. {
+                    if arrived.load(SeqCst) >= 2 * (round + 1) {
+                        break;
+                    }
+                    if look > 1_000 {
+                        std::thread::yield_now();
+                    }
+                }
+                clock.start();
+                let times: Vec<_> = (0..20).map(|_| clock.now()).collect();
+                steps += usize::from(!times.is_sorted());
+            }
+            steps
+        };
+        std::thread::scope(|scope| {
+            let other = scope.spawn(steps_back);
+            assert_eq!((steps_back(), other.join().unwrap()), (0, 0));
+        });
     }
 
     #[test]
