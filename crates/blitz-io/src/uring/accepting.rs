@@ -48,6 +48,10 @@ struct Bell {
 
 impl Accepting {
     /// Returns the next connection to `listener`; `None` if the ring takes no more operations.
+    ///
+    /// The error may be `WouldBlock`. Before Linux 5.19 the system does not wait for a connection
+    /// if the listener is non-blocking, and later systems may give up after many false alarms. Then
+    /// the caller waits until the listener is readable, and calls this again.
     pub(crate) async fn next(
         &self,
         uring: Arc<Uring>,
@@ -81,6 +85,8 @@ impl Accepting {
         match self.poll(|| None)? {
             // The thread that began it has ended.
             Poll::Ready(Err(error)) if is_cancelled(&error) => None,
+            // The system did not wait: see `next`.
+            Poll::Ready(Err(error)) if error.kind() == io::ErrorKind::WouldBlock => None,
             progress => Some(progress),
         }
     }
@@ -106,6 +112,15 @@ impl Accepting {
         drop(under_way);
         drop(operation);
         Some(progress)
+    }
+
+    /// Begins `operation` in place of one of the system.
+    #[cfg(test)]
+    pub(crate) fn begin_with<F>(&self, operation: F)
+    where
+        F: Future<Output = io::Result<Accepted>> + Send + 'static,
+    {
+        *self.lock() = Some(Box::pin(operation));
     }
 
     fn lock(&self) -> MutexGuard<'_, Option<Operation>> {

@@ -7,6 +7,7 @@ use crate::net::addr::{ToSocketAddrs, first_that_works};
 use crate::net::descriptor::descriptor;
 use crate::poll::Registration;
 use crate::uring::Accepting;
+use blitz_parts::readiness::Evidence;
 use std::io;
 use std::net::SocketAddr;
 use std::os::fd::{AsFd, OwnedFd};
@@ -62,14 +63,24 @@ impl TcpListener {
     /// If the system reports an error, for instance that there are too many open files, or if the
     /// runtime has ended.
     pub async fn accept(&self) -> io::Result<(TcpStream, SocketAddr)> {
-        if let Some(uring) = driver::uring_for_sockets() {
-            if let Some(accepted) = self.accepting.next(uring, self.as_fd()).await {
-                return of_uring(accepted);
+        while let Some(uring) = driver::uring_for_sockets() {
+            match self.accepting.next(uring, self.as_fd()).await {
+                Some(Err(error)) if error.kind() == io::ErrorKind::WouldBlock => {
+                    let sight = self.io.ready(Interest::READABLE).await?;
+                    // The ring's error may be older than `sight`, so only an attempt shows whether
+                    // that is over. If it is, an operation of the ring may have the connection.
+                    match self.io.get().accept() {
+                        Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                            self.io.clear(sight, Evidence::WouldBlock);
+                        }
+                        accepted => return of_system(accepted),
+                    }
+                }
+                Some(accepted) => return of_uring(accepted),
+                None => break,
             }
         }
-        let (stream, address) =
-            self.io.io(Interest::READABLE, |listener| listener.accept()).await?;
-        Ok((TcpStream::of(stream)?, address))
+        of_system(self.io.io(Interest::READABLE, |listener| listener.accept()).await)
     }
 
     /// Poll function for [`accept`](TcpListener::accept). Only the task that polled last is woken.
@@ -81,11 +92,7 @@ impl TcpListener {
         if let Some(Poll::Ready(accepted)) = self.accepting.poll_begun(cx) {
             return Poll::Ready(of_uring(accepted));
         }
-        let accepted = self.io.poll_io(cx, Interest::READABLE, |listener| listener.accept());
-        accepted.map(|accepted| {
-            let (stream, address) = accepted?;
-            Ok((TcpStream::of(stream)?, address))
-        })
+        self.io.poll_io(cx, Interest::READABLE, |listener| listener.accept()).map(of_system)
     }
 
     /// Returns the address that it listens on.
@@ -145,6 +152,14 @@ impl TcpListener {
     }
 }
 
+/// Turns a connection that a call has accepted into a stream of the current runtime.
+fn of_system(
+    accepted: io::Result<(mio::net::TcpStream, SocketAddr)>,
+) -> io::Result<(TcpStream, SocketAddr)> {
+    let (stream, address) = accepted?;
+    Ok((TcpStream::of(stream)?, address))
+}
+
 /// Turns a connection that io_uring has accepted into a stream of the current runtime.
 fn of_uring(accepted: io::Result<(OwnedFd, SocketAddr)>) -> io::Result<(TcpStream, SocketAddr)> {
     let (stream, address) = accepted?;
@@ -156,5 +171,46 @@ impl TryFrom<std::net::TcpListener> for TcpListener {
 
     fn try_from(listener: std::net::TcpListener) -> io::Result<TcpListener> {
         TcpListener::from_std(listener)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::TcpListener;
+    use crate::Backend;
+    use blitz_core::Pool;
+    use std::future::{Future, ready};
+    use std::io::ErrorKind;
+    use std::pin::pin;
+    use std::task::{Context, Waker};
+
+    #[test]
+    fn an_accept_of_the_ring_that_did_not_wait_is_begun_again() {
+        let Ok(pool) = Pool::builder().workers(1).backend(Backend::IoUring).build() else {
+            return; // no io_uring here
+        };
+        pool.block_on(async {
+            let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+            let address = listener.local_addr().unwrap();
+            let did_not_wait = || ready(Err(ErrorKind::WouldBlock.into()));
+            let mut cx = Context::from_waker(Waker::noop());
+            listener.accepting.begin_with(did_not_wait());
+            assert!(listener.poll_accept(&mut cx).is_pending());
+            for connects_first in [false, true] {
+                listener.accepting.begin_with(did_not_wait());
+                let connect = || std::net::TcpStream::connect(address).unwrap();
+                let early = connects_first.then(connect);
+                let mut accept = pin!(listener.accept());
+                let accepted = match early {
+                    Some(_) => accept.await,
+                    None => {
+                        assert!(accept.as_mut().poll(&mut cx).is_pending());
+                        let _late = connect();
+                        accept.await
+                    }
+                };
+                accepted.unwrap();
+            }
+        });
     }
 }
