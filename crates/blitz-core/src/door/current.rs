@@ -5,6 +5,7 @@
 use super::dump::Dump;
 use super::explain::Explanation;
 use super::global;
+use super::holds::{hold, hold_at_work};
 use super::metrics::PoolMetrics;
 use super::task_info::TaskList;
 use super::trace::Trace;
@@ -15,7 +16,6 @@ use crate::sched::hold::Hold;
 use crate::state::{Scheduler, StallReport};
 use crate::team::{Team, Worker, current, entered};
 use crate::worker::{self, current_team, visit, with_worker};
-use std::sync::Arc;
 use std::time::Duration;
 
 /// Returns the index of the current thread among the workers of its pool, if it is a worker. A
@@ -298,22 +298,6 @@ pub(super) fn try_with_another_team<R>(f: impl FnOnce(&Team) -> R) -> Result<R, 
         Some(worker) => Ok(f(worker.team())),
         None => global::global().map(|pool| f(pool.team())),
     }
-}
-
-/// Whether the current thread is one of the team's workers, and in one of its operations.
-pub(super) fn is_inside(team: &Team) -> bool {
-    current().is_some_and(|worker| worker.is_in(team))
-}
-
-/// Keeps `team` at work; `None` if its end has begun and the caller is outside it.
-pub(super) fn hold(team: &Arc<Team>) -> Option<Hold> {
-    if is_inside(team) { Some(Hold::new(team)) } else { try_hold(team) }
-}
-
-/// As [`hold`], for work that threads other than the team's workers run. Returns `None` if the
-/// workers are leaving, too.
-pub(super) fn hold_at_work(team: &Arc<Team>) -> Option<Hold> {
-    if is_inside(team) { Hold::while_at_work(team) } else { try_hold(team) }
 }
 
 /// As [`with_current_team`], with a hold that keeps the team at work. There is no hold if the team

@@ -2,9 +2,9 @@
 
 #![forbid(unsafe_code)]
 
-use super::current::{hold, hold_at_work, is_inside};
 use super::dump::Dump;
 use super::explain::Explanation;
+use super::holds::{hold, hold_at_work, is_inside};
 use super::metrics::PoolMetrics;
 use super::task_info::TaskList;
 use super::trace::Trace;

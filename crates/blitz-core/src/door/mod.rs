@@ -13,6 +13,7 @@ pub(crate) mod exposition;
 mod familiar;
 pub(crate) mod global;
 pub(crate) mod handle;
+mod holds;
 #[cfg(feature = "inspect")]
 pub(crate) mod inspect;
 pub(crate) mod jobs;
