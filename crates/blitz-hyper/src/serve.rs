@@ -4,7 +4,7 @@
 
 use crate::connection;
 use crate::listener::{Accepted, AfterError, Listener, after};
-use crate::{BlitzExecutor, BlitzTimer, BoxError, Report, Shutdown};
+use crate::{BlitzExecutor, BlitzTimer, BoxError, Report, Running, Shutdown};
 use blitz::sync::mpsc;
 use blitz::time::{Sleep, sleep};
 use blitz::{JoinError, JoinSet};
@@ -136,7 +136,7 @@ impl<L: Listener, M, H> Serve<L, M, H> {
     /// Shuts the server down gracefully when `signal` completes.
     ///
     /// From then on it accepts no connection. It answers requests that have begun, and closes
-    /// connections without one. It waits for handshakes that have begun.
+    /// connections without one, also those whose handshake has not ended.
     pub fn with_graceful_shutdown(self, signal: impl Future<Output = ()> + Send + 'static) -> Self {
         self.change(|settings| settings.signal = Some(Box::pin(signal)))
     }
@@ -284,8 +284,8 @@ where
                     let (on_error, present) = (Arc::clone(&on_error), present.clone());
                     accepting.connections.spawn(async move {
                         let conversation = async {
-                            let service = service.await.map_err(Into::into)?;
-                            let stream = handshake(stream).await?;
+                            let begun = begin(service, || handshake(stream), &mut running).await?;
+                            let Some((service, stream)) = begun else { return Ok(()) };
                             connection::drive(&builder, stream, service, &mut running, &present)
                                 .await
                         };
@@ -310,6 +310,24 @@ where
         }
         polled
     }
+}
+
+/// Makes the service of a connection, then its stream. Returns `None` if `running` starts to drain
+/// before: such a connection has sent no request.
+async fn begin<S, I, E: Into<BoxError>>(
+    service: impl Future<Output = Result<S, E>>,
+    handshake: impl AsyncFnOnce() -> io::Result<I>,
+    running: &mut Running,
+) -> Result<Option<(S, I)>, BoxError> {
+    let mut begun = pin!(async {
+        let service = service.await.map_err(Into::into)?;
+        Ok((service, handshake().await?))
+    });
+    poll_fn(|cx| match begun.as_mut().poll(cx) {
+        Poll::Ready(begun) => Poll::Ready(begun.map(Some)),
+        Poll::Pending => running.poll_draining(cx).map(|()| Ok(None)),
+    })
+    .await
 }
 
 /// The part of a server's life in which it accepts connections.

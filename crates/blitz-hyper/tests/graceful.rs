@@ -11,11 +11,15 @@ use axum::routing::get;
 use blitz::io::{AsyncReadExt, AsyncWriteExt};
 use blitz::net::{TcpListener, TcpStream};
 use blitz::sync::{Semaphore, mpsc};
-use blitz_hyper::{BlitzIo, Shutdown, serve};
+use blitz_hyper::{BlitzIo, Shutdown, serve, serve_make};
 use common::{Tally, on_each_scheduler};
 use peers::{Client, Server, request, text};
+use std::convert::Infallible;
+use std::future::pending;
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
+use tower::service_fn;
 
 /// A handler that reports when it begins and returns when it is allowed to.
 struct Slow {
@@ -73,6 +77,44 @@ fn requests_that_have_begun_are_answered() {
         two.closed().await;
         server.finish().await;
         assert!(slow.tally.is_even());
+    });
+}
+
+#[test]
+fn a_connection_that_does_not_begin_is_dropped() {
+    on_each_scheduler("no beginning", || async {
+        for is_made in [false, true] {
+            let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+            let address = listener.local_addr().unwrap();
+            let (told, mut errors) = mpsc::unbounded_channel::<String>();
+            let (waits, mut waiting) = mpsc::unbounded_channel();
+            let waits_too = waits.clone();
+            let make = service_fn(move |_: SocketAddr| {
+                let waits = waits.clone();
+                async move {
+                    if !is_made {
+                        waits.send("service").unwrap();
+                        pending::<()>().await;
+                    }
+                    Ok::<_, Infallible>(Router::new())
+                }
+            });
+            let shutdown = Shutdown::new();
+            let server = serve_make(listener, make)
+                .with_shutdown(&shutdown)
+                .with_handshake(move |mut stream: TcpStream| {
+                    waits_too.send("handshake").unwrap();
+                    async move { stream.read_u8().await.map(|_| stream) }
+                })
+                .on_error(move |error| told.send(error.to_string()).unwrap());
+            let server = Server::run(server, address, shutdown);
+            let mut silent = TcpStream::connect(address).await.unwrap();
+            let waits_for = if is_made { "handshake" } else { "service" };
+            assert_eq!(waiting.recv().await, Some(waits_for));
+            server.finish().await;
+            assert_eq!(silent.read(&mut [0]).await.unwrap(), 0);
+            assert_eq!(errors.recv().await, None);
+        }
     });
 }
 
