@@ -273,9 +273,14 @@ where
                 while let Some(accepted) = poll_fn(|cx| accepting.poll(cx, &*on_error)).await {
                     let (stream, peer) = accepted?;
                     let mut running = shutdown.track(peer.clone());
-                    let service = match poll_fn(|cx| make.poll_ready(cx)).await {
-                        Ok(()) => make.call(peer),
-                        Err(error) => {
+                    let ready = poll_fn(|cx| match accepting.poll_stop(cx) {
+                        Poll::Ready(()) => Poll::Ready(None),
+                        Poll::Pending => make.poll_ready(cx).map(Some),
+                    });
+                    let service = match ready.await {
+                        None => break,
+                        Some(Ok(())) => make.call(peer),
+                        Some(Err(error)) => {
                             on_error(error.into());
                             continue;
                         }
@@ -347,12 +352,9 @@ impl<L: Listener, F: Future<Output = ()>> Accepting<'_, L, F> {
         cx: &mut Context<'_>,
         on_error: &dyn Fn(BoxError),
     ) -> Poll<Option<io::Result<Accepted<L>>>> {
-        if self.stop.as_mut().poll(cx).is_ready() {
+        if self.poll_stop(cx).is_ready() {
             return Poll::Ready(None);
         }
-        // Frees the memory of connections that have ended. The number that is left does not matter
-        // here.
-        let _ = poll_reap(&mut self.connections, cx);
         loop {
             if let Some(pause) = &mut self.pause {
                 std::task::ready!(pause.as_mut().poll(cx));
@@ -369,6 +371,14 @@ impl<L: Listener, F: Future<Output = ()>> Accepting<'_, L, F> {
             }
             on_error(error.into());
         }
+    }
+
+    /// Ready when it is time to stop, and then never to be polled again. Frees the memory of
+    /// connections that have ended.
+    fn poll_stop(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        // The number of connections that are left does not matter here.
+        let _ = poll_reap(&mut self.connections, cx);
+        self.stop.as_mut().poll(cx)
     }
 }
 

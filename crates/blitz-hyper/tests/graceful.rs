@@ -15,11 +15,12 @@ use blitz_hyper::{BlitzIo, Shutdown, serve, serve_make};
 use common::{Tally, on_each_scheduler};
 use peers::{Client, Server, request, text};
 use std::convert::Infallible;
-use std::future::pending;
+use std::future::{Ready, pending};
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::task::{Context, Poll};
 use std::time::Duration;
-use tower::service_fn;
+use tower::{Service, service_fn};
 
 /// A handler that reports when it begins and returns when it is allowed to.
 struct Slow {
@@ -115,6 +116,40 @@ fn a_connection_that_does_not_begin_is_dropped() {
             assert_eq!(silent.read(&mut [0]).await.unwrap(), 0);
             assert_eq!(errors.recv().await, None);
         }
+    });
+}
+
+/// Makes no service: it never becomes ready, and reports that it was asked.
+struct NeverReady(mpsc::UnboundedSender<()>);
+
+impl Service<SocketAddr> for NeverReady {
+    type Response = Router;
+    type Error = Infallible;
+    type Future = Ready<Result<Router, Infallible>>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
+        self.0.send(()).unwrap();
+        Poll::Pending
+    }
+
+    fn call(&mut self, _: SocketAddr) -> Self::Future {
+        unreachable!("it was not ready")
+    }
+}
+
+#[test]
+fn a_make_service_that_is_not_ready_does_not_delay_the_end() {
+    on_each_scheduler("never ready", || async {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let (asks, mut asked) = mpsc::unbounded_channel();
+        let shutdown = Shutdown::new();
+        let server = serve_make(listener, NeverReady(asks)).with_shutdown(&shutdown);
+        let server = Server::run(server, address, shutdown);
+        let mut waiting = TcpStream::connect(address).await.unwrap();
+        asked.recv().await.unwrap();
+        server.finish().await;
+        assert_eq!(waiting.read(&mut [0]).await.unwrap(), 0);
     });
 }
 
