@@ -101,10 +101,10 @@ pub fn serve_make<L: Listener, M>(listener: L, make: M) -> Serve<L, M, PlainHand
 /// Future returned by [`serve`] and [`serve_make`]: a server that runs once it is polled.
 ///
 /// Its output is the [report](Report) of unfinished work, or the error that ended the accept loop.
-/// The report is empty unless a deadline passed. Such an error ends the server's connections at
-/// once, and so does dropping the future. The server also waits for upgraded connections, such as
-/// WebSockets, but only their handlers end them. Settings that are changed after the first poll
-/// have no effect.
+/// The report is empty unless a deadline passed. Such an error starts the shutdown; the future
+/// returns it after that. Dropping the future ends the server's connections at once. The server
+/// also waits for upgraded connections, such as WebSockets, but only their handlers end them.
+/// Settings that are changed after the first poll have no effect.
 #[must_use = "a server does nothing unless awaited"]
 pub struct Serve<L, M, H>(Stage<L, M, H>);
 
@@ -142,7 +142,7 @@ impl<L: Listener, M, H> Serve<L, M, H> {
     }
 
     /// Ends the server with `shutdown`, which also tracks each connection. Other servers and tasks
-    /// may share it.
+    /// may share it: they end together, also if the listener of one server fails for good.
     pub fn with_shutdown(self, shutdown: &Shutdown) -> Self {
         self.change(|settings| settings.shutdown = shutdown.clone())
     }
@@ -270,8 +270,15 @@ where
                 // No value is ever sent. Each connection holds a sender as long as it lives.
                 let (present, all_gone) = mpsc::channel(1);
 
+                let mut broken = None;
                 while let Some(accepted) = poll_fn(|cx| accepting.poll(cx, &*on_error)).await {
-                    let (stream, peer) = accepted?;
+                    let (stream, peer) = match accepted {
+                        Ok(accepted) => accepted,
+                        Err(error) => {
+                            broken = Some(error);
+                            break;
+                        }
+                    };
                     let mut running = shutdown.track(peer.clone());
                     let ready = poll_fn(|cx| match accepting.poll_stop(cx) {
                         Poll::Ready(()) => Poll::Ready(None),
@@ -304,7 +311,8 @@ where
                 // From now on the system refuses new connections.
                 drop((listener, present));
                 shutdown.start();
-                Ok(drain(connections, all_gone, &shutdown, patience).await)
+                let report = drain(connections, all_gone, &shutdown, patience).await;
+                broken.map_or(Ok(report), Err)
             }),
             Stage::Runs(server) => server,
             Stage::Over => panic!("a server was polled after it had ended"),

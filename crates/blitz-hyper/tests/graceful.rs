@@ -10,13 +10,15 @@ use axum::http::{StatusCode, header};
 use axum::routing::get;
 use blitz::io::{AsyncReadExt, AsyncWriteExt};
 use blitz::net::{TcpListener, TcpStream};
-use blitz::sync::{Semaphore, mpsc};
-use blitz_hyper::{BlitzIo, Shutdown, serve, serve_make};
+use blitz::sync::{Semaphore, mpsc, oneshot};
+use blitz_hyper::{BlitzIo, Listener, Shutdown, serve, serve_make};
 use common::{Tally, on_each_scheduler};
 use peers::{Client, Server, request, text};
 use std::convert::Infallible;
 use std::future::{Ready, pending};
+use std::io;
 use std::net::SocketAddr;
+use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
@@ -150,6 +152,50 @@ fn a_make_service_that_is_not_ready_does_not_delay_the_end() {
         asked.recv().await.unwrap();
         server.finish().await;
         assert_eq!(waiting.read(&mut [0]).await.unwrap(), 0);
+    });
+}
+
+/// A listener that breaks for good when the test sends the error.
+struct Breaks {
+    error: oneshot::Receiver<io::Error>,
+    listener: TcpListener,
+}
+
+impl Listener for Breaks {
+    type Stream = TcpStream;
+    type Peer = SocketAddr;
+
+    fn poll_accept(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<(TcpStream, SocketAddr)>> {
+        match Pin::new(&mut self.error).poll(cx) {
+            Poll::Ready(error) => Poll::Ready(Err(error.unwrap())),
+            Poll::Pending => self.listener.poll_accept(cx),
+        }
+    }
+}
+
+#[test]
+fn a_listener_that_breaks_ends_no_request() {
+    on_each_scheduler("breaks", || async {
+        let (app, mut slow) = Slow::app();
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let (breaks, error) = oneshot::channel();
+        let shutdown = Shutdown::new();
+        let server = blitz::spawn(serve(Breaks { error, listener }, app).with_shutdown(&shutdown));
+        let mut idle = Client::http1(address).await;
+        text(idle.send(request("GET", "/", "")).await.unwrap()).await;
+        let mut client = Client::http1(address).await;
+        let answer = blitz::spawn(client.send(request("GET", "/slow", "")));
+        slow.begun.recv().await.unwrap();
+        breaks.send(io::ErrorKind::InvalidInput.into()).unwrap();
+        idle.closed().await;
+        shutdown.draining().await;
+        assert!(!server.is_finished());
+        slow.gate.add_permits(1);
+        assert_eq!(text(answer.await.unwrap().unwrap()).await, "at last");
+        let error = server.await.unwrap().unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::InvalidInput);
+        assert_eq!(shutdown.running(), 0);
     });
 }
 
