@@ -77,7 +77,8 @@ impl Listener for UnixListener {
 pub(crate) enum AfterError {
     /// The error concerns one connection, which is gone.
     AcceptNext,
-    /// A resource has run out; it comes back when connections end.
+    /// The next call may fail at once as well: a resource has run out, which comes back when
+    /// connections end, or the system refuses calls.
     Pause,
     /// The listener will never accept again.
     GiveUp,
@@ -94,9 +95,10 @@ pub(crate) fn after(error: &io::Error) -> AfterError {
         | Kind::NetworkDown
         | Kind::NetworkUnreachable
         | Kind::HostUnreachable
-        | Kind::TimedOut
-        | Kind::PermissionDenied => AfterError::AcceptNext,
-        Kind::OutOfMemory => AfterError::Pause,
+        | Kind::TimedOut => AfterError::AcceptNext,
+        // A firewall may have refused one connection, but a filter of system calls refuses each
+        // call, at once.
+        Kind::OutOfMemory | Kind::PermissionDenied => AfterError::Pause,
         // A descriptor that is invalid or does not listen will not recover.
         Kind::InvalidInput | Kind::NotConnected | Kind::Unsupported => AfterError::GiveUp,
         _ => match error.raw_os_error() {
@@ -121,6 +123,7 @@ mod tests {
         let too_many_files = io::Error::from_raw_os_error(24);
         assert_eq!(after(&too_many_files), AfterError::Pause);
         assert_eq!(after(&io::ErrorKind::OutOfMemory.into()), AfterError::Pause);
+        assert_eq!(after(&io::ErrorKind::PermissionDenied.into()), AfterError::Pause);
         assert_eq!(after(&io::ErrorKind::ConnectionAborted.into()), AfterError::AcceptNext);
         assert_eq!(after(&io::ErrorKind::InvalidInput.into()), AfterError::GiveUp);
         assert_eq!(after(&io::Error::other("the runtime has ended")), AfterError::GiveUp);
