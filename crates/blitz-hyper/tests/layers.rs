@@ -140,6 +140,8 @@ fn files_are_answers() {
         let moved = ask_for(&app, Method::GET, "/sub").await;
         assert_eq!(moved.status(), StatusCode::TEMPORARY_REDIRECT);
         assert_eq!(moved.headers()[LOCATION], "./sub/");
+        let moved = ask_for(&app, Method::GET, "/sub?page=1&word=%2f%20").await;
+        assert_eq!(moved.headers()[LOCATION], "./sub/?page=1&word=%2f%20");
 
         let refused = ask_for(&app, Method::POST, "/large.bin").await;
         assert_eq!(refused.status(), StatusCode::METHOD_NOT_ALLOWED);

@@ -6,7 +6,7 @@ use blitz::fs::{self, File};
 use bytes::{Bytes, BytesMut};
 use http_body::{Body, Frame, SizeHint};
 use hyper::header::{ALLOW, CONTENT_LENGTH, CONTENT_TYPE, HeaderValue, LOCATION};
-use hyper::{Method, Request, Response, StatusCode};
+use hyper::{Method, Request, Response, StatusCode, Uri};
 use std::convert::Infallible;
 use std::future::Future;
 use std::io;
@@ -58,18 +58,18 @@ impl<A> Service<Request<A>> for Files {
 
     fn call(&mut self, request: Request<A>) -> Self::Future {
         let (root, method) = (self.root.clone(), request.method().clone());
-        let path = request.uri().path().to_owned();
-        Box::pin(async move { Ok(answer(&root, &method, &path).await) })
+        let uri = request.uri().clone();
+        Box::pin(async move { Ok(answer(&root, &method, &uri).await) })
     }
 }
 
-async fn answer(root: &Path, method: &Method, asked: &str) -> Response<FileBody> {
+async fn answer(root: &Path, method: &Method, asked: &Uri) -> Response<FileBody> {
     if method != Method::GET && method != Method::HEAD {
         let mut answer = empty(StatusCode::METHOD_NOT_ALLOWED);
         answer.headers_mut().insert(ALLOW, HeaderValue::from_static("GET, HEAD"));
         return answer;
     }
-    let Some(path) = below(root, asked) else { return empty(StatusCode::NOT_FOUND) };
+    let Some(path) = below(root, asked.path()) else { return empty(StatusCode::NOT_FOUND) };
     match find(path, asked).await {
         Ok(Found::File(path, length)) => match File::open(&path).await {
             Ok(file) => whole(file, length, &path, method == Method::HEAD),
@@ -93,13 +93,14 @@ enum Found {
     Elsewhere(HeaderValue),
 }
 
-async fn find(path: PathBuf, asked: &str) -> io::Result<Found> {
+async fn find(path: PathBuf, asked: &Uri) -> io::Result<Found> {
     let seen = fs::metadata(&path).await?;
     if seen.is_dir() {
-        let last = asked.rsplit('/').next().unwrap_or_default();
+        let last = asked.path().rsplit('/').next().unwrap_or_default();
         if !last.is_empty() {
+            let query = asked.query().map(|query| format!("?{query}")).unwrap_or_default();
             // Relative and without a scheme: a request must not redirect to another host.
-            let location = HeaderValue::try_from(format!("./{last}/"));
+            let location = HeaderValue::try_from(format!("./{last}/{query}"));
             return location.map(Found::Elsewhere).map_err(io::Error::other);
         }
         let index = path.join("index.html");
