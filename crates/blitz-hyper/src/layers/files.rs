@@ -20,9 +20,9 @@ use tower_service::Service;
 /// Answers `GET` and `HEAD` with the files of a folder and its subfolders.
 ///
 /// A path that leads out of the folder gets "not found", and so does a name with a colon or a
-/// backslash. Symbolic links are followed. A request for a folder gets its `index.html`. The content
-/// type comes from the file name's extension. There are no ranges, no compression and no dates: use
-/// a layer or a proxy for these.
+/// backslash. Symbolic links are followed. A request for a folder gets its `index.html`. The
+/// content type comes from the file name's extension. There are no ranges, no compression and no
+/// dates: use a layer or a proxy for these.
 ///
 /// ```
 /// use axum::Router;
