@@ -171,7 +171,7 @@ fn empty(status: StatusCode) -> Response<FileBody> {
 fn whole(file: File, length: u64, path: &Path, is_head: bool) -> Response<FileBody> {
     let file = (!is_head).then_some(file);
     let left = if is_head { 0 } else { length };
-    let mut answer = Response::new(FileBody { file, left });
+    let mut answer = Response::new(FileBody { file, left, piece: BytesMut::new() });
     let headers = answer.headers_mut();
     headers.insert(CONTENT_LENGTH, HeaderValue::from(length));
     headers.insert(CONTENT_TYPE, HeaderValue::from_static(type_of(path)));
@@ -216,6 +216,8 @@ pub struct FileBody {
     file: Option<File>,
     /// Bytes that are still to come, by the length of the file when it was found.
     left: u64,
+    /// The buffer of a read that has begun; else it is empty.
+    piece: BytesMut,
 }
 
 /// The largest piece.
@@ -226,16 +228,19 @@ impl Body for FileBody {
     type Error = io::Error;
 
     fn poll_frame(
-        mut self: Pin<&mut Self>,
+        self: Pin<&mut Self>,
         cx: &mut Context<'_>,
     ) -> Poll<Option<io::Result<Frame<Bytes>>>> {
-        let left = self.left;
-        let Some(file) = self.file.as_mut().filter(|_| left > 0) else {
+        let body = self.get_mut();
+        let left = body.left;
+        let Some(file) = body.file.as_mut().filter(|_| left > 0) else {
             return Poll::Ready(None);
         };
-        let size = usize::try_from(left).unwrap_or(PIECE).min(PIECE);
-        let mut piece = BytesMut::zeroed(size);
-        let mut buffer = ReadBuf::new(&mut piece);
+        if body.piece.is_empty() {
+            let size = usize::try_from(left).unwrap_or(PIECE).min(PIECE);
+            body.piece = BytesMut::zeroed(size);
+        }
+        let mut buffer = ReadBuf::new(&mut body.piece);
         let read = ready!(Pin::new(file).poll_read(cx, &mut buffer));
         let length = buffer.filled().len();
         let read = read.and_then(|()| match length {
@@ -243,10 +248,11 @@ impl Body for FileBody {
             _ => Ok(()),
         });
         if let Err(error) = read {
-            self.file = None;
+            body.file = None;
             return Poll::Ready(Some(Err(error)));
         }
-        self.left -= length as u64;
+        body.left -= length as u64;
+        let mut piece = std::mem::take(&mut body.piece);
         piece.truncate(length);
         Poll::Ready(Some(Ok(Frame::data(piece.freeze()))))
     }
@@ -263,6 +269,10 @@ impl Body for FileBody {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::future::poll_fn;
+    use std::io::Write;
+    use std::os::fd::OwnedFd;
+    use std::os::unix::net::UnixStream;
 
     #[test]
     fn no_path_leads_out_of_the_folder() {
@@ -286,6 +296,26 @@ mod tests {
         ] {
             assert_eq!(below(root, bad), None, "{bad}");
         }
+    }
+
+    #[blitz::test]
+    async fn a_read_that_is_polled_again_keeps_its_buffer() {
+        // Nothing can be read until the test writes.
+        let (file, mut writer) = UnixStream::pair().unwrap();
+        let file = File::from_std(OwnedFd::from(file).into());
+        let mut body = FileBody { file: Some(file), left: 4, piece: BytesMut::new() };
+        let mut poll = |cx: &mut Context<'_>| {
+            let polled = Pin::new(&mut body).poll_frame(cx);
+            (polled, body.piece.as_ptr())
+        };
+        let pending = poll_fn(|cx| Poll::Ready([poll(cx), poll(cx)])).await;
+        assert!(pending.iter().all(|(polled, _)| polled.is_pending()));
+        assert_eq!(pending[0].1, pending[1].1);
+        writer.write_all(b"text").unwrap();
+        let frame = poll_fn(|cx| poll(cx).0).await;
+        let piece = frame.unwrap().unwrap().into_data().unwrap();
+        assert_eq!((piece.as_ptr(), &*piece), (pending[0].1, &b"text"[..]));
+        assert!(body.piece.is_empty() && body.is_end_stream());
     }
 
     #[test]
