@@ -36,8 +36,6 @@ pub struct Head<'a> {
     pub origin: Option<&'a str>,
     /// The field `Sec-Fetch-Site`: how the page relates to this server, according to the browser.
     pub fetch_site: Option<&'a str>,
-    /// The field `Sec-Fetch-Mode`: `navigate` if a person follows a link.
-    pub fetch_mode: Option<&'a str>,
     /// The field `Authorization`: the scheme and the token.
     pub authorization: Option<&'a str>,
     /// The field `Accept`: the formats that the client reads.
@@ -61,7 +59,6 @@ impl<'a> Head<'a> {
             host: None,
             origin: None,
             fetch_site: None,
-            fetch_mode: None,
             authorization: None,
             accept: None,
         };
@@ -76,7 +73,6 @@ impl<'a> Head<'a> {
                 "host" => &mut head.host,
                 "origin" => &mut head.origin,
                 "sec-fetch-site" => &mut head.fetch_site,
-                "sec-fetch-mode" => &mut head.fetch_mode,
                 "authorization" => &mut head.authorization,
                 "content-length" => &mut length,
                 "accept" => {
