@@ -1,10 +1,11 @@
 //! The server of the process, which all pools share.
 
-use crate::pools::{Audience, Pools, Source};
+use crate::pools::{Pools, Source};
 use crate::server::{Limits, Page, Server};
 use crate::settings::Inspect;
 use crate::socket;
 use std::io;
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
@@ -37,7 +38,8 @@ fn process() -> &'static Process {
 ///
 /// A pool with a token is shown only on pages that ask for this token, whatever other pools want. A
 /// pool with an address and no token is shown on all pages. A pool without an address is shown on
-/// none.
+/// none. A pool that is shown several times appears on all these pages, under the last name that
+/// its settings gave.
 ///
 /// # Errors
 /// If the page cannot be served at the address, or is served there without the token or a host name
@@ -46,12 +48,26 @@ fn process() -> &'static Process {
 pub fn show(settings: &Inspect, name: &str, source: Arc<dyn Source>) -> io::Result<Option<Page>> {
     let process = process();
     let address = settings.socket_addr()?;
-    let name = settings.name.as_deref().unwrap_or(name);
-    let audience = match address {
-        Some(_) => Audience::Pages(settings.token.clone()),
-        None => Audience::Tools,
-    };
-    process.pools.add_for(audience, name, source);
+    let id = source.id();
+    // Not under the lock of the listeners: this may drop pools that have ended, with values of the
+    // user.
+    process.pools.add_for_tools(settings.name.as_deref().unwrap_or(name), source);
+    let page = listen(process, address, settings)?;
+    if page.is_some() {
+        process.pools.show_on_pages(id, settings.token.clone());
+    }
+    if let Some(name) = &settings.name {
+        process.pools.rename(id, name);
+    }
+    Ok(page)
+}
+
+/// Serves the socket for tools, and the page of the settings if they have an address.
+fn listen(
+    process: &Process,
+    address: Option<SocketAddr>,
+    settings: &Inspect,
+) -> io::Result<Option<Page>> {
     let mut listening = process.listening.lock().unwrap_or_else(PoisonError::into_inner);
     // If the socket could not be served for an earlier pool, try again.
     if listening.socket.is_none() {

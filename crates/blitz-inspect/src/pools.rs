@@ -9,6 +9,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 ///
 /// JSON texts are the fields of an object, without its braces; the server adds more fields.
 pub trait Source: Send + Sync {
+    /// A number that no other pool has while this value exists.
+    fn id(&self) -> usize;
     /// Whether the pool has ended.
     fn is_over(&self) -> bool;
     /// The fields of `/api/v1/summary`.
@@ -60,16 +62,9 @@ pub struct Pools {
 struct Shown {
     name: Arc<str>,
     source: Arc<dyn Source>,
-    audience: Audience,
-}
-
-/// The clients to which a pool is shown, besides the user's own tools.
-#[derive(Clone)]
-pub(crate) enum Audience {
-    /// No others.
-    Tools,
-    /// Clients of pages. They have to show the token, if there is one.
-    Pages(Option<Token>),
+    /// The pages that show the pool, besides the user's own tools: those with one of these tokens;
+    /// or all pages if the list contains `None`.
+    pages: Vec<Option<Token>>,
 }
 
 /// Which clients see the pools.
@@ -84,26 +79,43 @@ enum Viewer {
 
 impl Pools {
     /// Shows a pool under `name`, or `name-2` and so on if another pool has the name. Returns the
-    /// name.
+    /// name. A pool that is shown already keeps its name.
     pub fn add(&self, name: &str, source: Arc<dyn Source>) -> Arc<str> {
-        self.add_for(Audience::Pages(None), name, source)
+        let id = source.id();
+        let name = self.add_for_tools(name, source);
+        self.show_on_pages(id, None);
+        name
     }
 
-    /// As `add`, for the clients of `audience` and the user's tools.
-    pub(crate) fn add_for(
-        &self,
-        audience: Audience,
-        name: &str,
-        source: Arc<dyn Source>,
-    ) -> Arc<str> {
+    /// As `add`, but only for the user's tools, until a page shows the pool.
+    pub(crate) fn add_for_tools(&self, name: &str, source: Arc<dyn Source>) -> Arc<str> {
         self.forget_ended();
         let mut pools = self.lock();
-        let is_free = |name: &str| pools.iter().all(|shown| &*shown.name != name);
-        let mut numbered = (2..).map(|number| format!("{name}-{number}"));
-        let free = if is_free(name) { None } else { numbered.find(|name| is_free(name)) };
-        let name: Arc<str> = free.as_deref().unwrap_or(name).into();
-        pools.push(Shown { name: name.clone(), source, audience });
+        let id = source.id();
+        if let Some(shown) = pools.iter().find(|shown| shown.source.id() == id) {
+            return shown.name.clone();
+        }
+        let name = free_name(&pools, id, name);
+        pools.push(Shown { name: name.clone(), source, pages: Vec::new() });
         name
+    }
+
+    /// Also shows the pool with this `id` on pages that ask for `token`, or on all pages.
+    pub(crate) fn show_on_pages(&self, id: usize, token: Option<Token>) {
+        let mut pools = self.lock();
+        let shown = pools.iter_mut().find(|shown| shown.source.id() == id);
+        if let Some(shown) = shown.filter(|shown| !shown.pages.contains(&token)) {
+            shown.pages.push(token);
+        }
+    }
+
+    /// Shows the pool with this `id` under `name`, or `name-2` and so on.
+    pub(crate) fn rename(&self, id: usize, name: &str) {
+        let mut pools = self.lock();
+        let name = free_name(&pools, id, name);
+        if let Some(shown) = pools.iter_mut().find(|shown| shown.source.id() == id) {
+            shown.name = name;
+        }
     }
 
     /// Returns the same pools, for clients of a page. They have shown its token, if there is one.
@@ -125,10 +137,11 @@ impl Pools {
 
     /// Returns the pools that the viewer may see and that have not ended.
     fn alive(&self) -> Vec<Shown> {
-        let is_seen = |shown: &Shown| match (&self.viewer, &shown.audience) {
-            (Viewer::Own, _) | (Viewer::Page(_), Audience::Pages(None)) => true,
-            (Viewer::Page(_), Audience::Tools) => false,
-            (Viewer::Page(token), Audience::Pages(wanted)) => wanted == token,
+        let is_seen = |shown: &Shown| match &self.viewer {
+            Viewer::Own => true,
+            Viewer::Page(token) => {
+                shown.pages.iter().any(|wanted| wanted.is_none() || wanted == token)
+            }
         };
         self.forget_ended().into_iter().filter(is_seen).collect()
     }
@@ -142,7 +155,7 @@ impl Pools {
             shown.into_iter().partition(|shown| shown.source.is_over());
         if !over.is_empty() {
             let is_over =
-                |shown: &Shown| over.iter().any(|over| Arc::ptr_eq(&over.name, &shown.name));
+                |shown: &Shown| over.iter().any(|over| over.source.id() == shown.source.id());
             self.lock().retain(|shown| !is_over(shown));
         }
         alive
@@ -151,6 +164,15 @@ impl Pools {
     fn lock(&self) -> std::sync::MutexGuard<'_, Vec<Shown>> {
         self.shown.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// Returns `name`, or `name-2` and so on if a pool other than `id` has the name.
+fn free_name(pools: &[Shown], id: usize, name: &str) -> Arc<str> {
+    let is_free =
+        |name: &str| pools.iter().all(|shown| &*shown.name != name || shown.source.id() == id);
+    let mut numbered = (2..).map(|number| format!("{name}-{number}"));
+    let free = if is_free(name) { None } else { numbered.find(|name| is_free(name)) };
+    free.as_deref().unwrap_or(name).into()
 }
 
 impl fmt::Debug for Pools {

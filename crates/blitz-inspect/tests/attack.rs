@@ -47,6 +47,9 @@ impl Counted {
 }
 
 impl Source for Counted {
+    fn id(&self) -> usize {
+        std::ptr::from_ref(self).addr()
+    }
     fn is_over(&self) -> bool {
         let is_over = self.is_over.load(Ordering::SeqCst);
         if is_over {

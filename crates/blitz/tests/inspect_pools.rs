@@ -172,6 +172,38 @@ fn a_probe_needs_a_token_and_shows_where_tasks_wait() {
 }
 
 #[test]
+fn a_pool_that_asks_again_is_listed_once() {
+    let pool = Pool::builder().workers(1).build().unwrap();
+    let inspect = |settings: &Inspect| pool.inspect(settings.clone()).unwrap().unwrap().address();
+    let tokens = [Token::random().unwrap(), Token::random().unwrap()];
+    let names = |page: SocketAddr, token: &Token| {
+        let answer = send(page, "GET /api/v1/pools", Some(token));
+        let names = answer["pools"].as_array().unwrap().iter().map(|name| name.as_str().unwrap());
+        // Other tests show their pools, too.
+        let own = names.filter(|name| name.starts_with("once") || name.starts_with("other"));
+        own.map(str::to_owned).collect::<Vec<_>>()
+    };
+    // No page can be opened at the port of another listener.
+    let in_the_way = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let busy = Inspect::at(in_the_way.local_addr().unwrap().to_string()).name("once");
+    pool.inspect(busy).unwrap_err();
+    let settings = |token: &Token| Inspect::at(free_address()).token(token.clone());
+    let [first, second] = [settings(&tokens[0]), settings(&tokens[1])];
+    let pages = [inspect(&first.clone().name("once")), inspect(&second)];
+    for (page, token) in pages.into_iter().zip(&tokens) {
+        assert_eq!(names(page, token), ["once"]);
+    }
+    assert_eq!(inspect(&first.name("other")), pages[0]);
+    for (page, token) in pages.into_iter().zip(&tokens) {
+        assert_eq!(names(page, token), ["other"]);
+    }
+    // Only tools see the pool because of the attempt that has failed.
+    let (_open, page) = shown("beside a busy port");
+    let hidden = ask(page, "summary", "other");
+    assert!(hidden["error"].as_str().unwrap().contains("no pool is called"), "{hidden}");
+}
+
+#[test]
 fn port_zero_means_another_page_if_the_token_or_a_host_differs() {
     let pool = Pool::builder().workers(1).build().unwrap();
     let settings = Inspect::at("127.0.0.1:0").name("zero");

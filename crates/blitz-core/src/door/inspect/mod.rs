@@ -79,7 +79,8 @@ impl Wish {
 impl Handle {
     /// Shows this pool on a page: see [`PoolBuilder::inspect`](crate::PoolBuilder::inspect).
     ///
-    /// Returns the page, unless the settings are for [tools only](Inspect::tools_only).
+    /// Returns the page, unless the settings are for [tools only](Inspect::tools_only). A later
+    /// call may add a page, and renames the pool if its settings have a name.
     ///
     /// ```
     /// use blitz::inspect::Inspect;
@@ -129,6 +130,11 @@ impl Watched {
 }
 
 impl Source for Watched {
+    fn id(&self) -> usize {
+        // The reference keeps the address, even if the pool is gone.
+        self.0.as_ptr().addr()
+    }
+
     fn is_over(&self) -> bool {
         self.0.upgrade().is_none_or(|team| Unfinished::of(&team).is_empty())
     }
