@@ -3,6 +3,7 @@
 use crate::rng::Rng;
 use blitz::{Backend, Pool, Runtime, Scheduler, SleepPolicy, WaitPolicy};
 use std::any::Any;
+use std::sync::LazyLock;
 use std::time::Duration;
 
 /// Where the threads of a runtime's workers come from.
@@ -35,7 +36,7 @@ pub struct Settings {
     pub stealing: bool,
     /// Stack size in bytes; none means the default.
     pub stack: Option<usize>,
-    /// The backend of files and sockets.
+    /// The backend of files and sockets. Where the system has no io_uring, `Auto` replaces it.
     pub backend: Backend,
     /// How many events one poll of the driver returns at most.
     pub io_completions: usize,
@@ -153,12 +154,23 @@ impl Settings {
                 });
             }
         }
-        pool.backend(self.backend)
+        pool.backend(possible(self.backend, *HAS_URING))
             .max_io_completions(self.io_completions)
             .timer_slack(self.timer_slack)
             .start_paused(self.threads == Threads::Paused)
             .build()
     }
+}
+
+/// Whether this system has io_uring. A container or a setting of the kernel may forbid it.
+static HAS_URING: LazyLock<bool> = LazyLock::new(|| {
+    let probe = Runtime::builder().workers(1).backend(Backend::IoUring).build();
+    probe.inspect_err(|why| println!("skipped: io_uring in the mix: {why}")).is_ok()
+});
+
+/// Returns `wanted`, or `Auto` in place of an io_uring that the system does not have.
+fn possible(wanted: Backend, has_uring: bool) -> Backend {
+    if wanted == Backend::IoUring && !has_uring { Backend::Auto } else { wanted }
 }
 
 /// Draws 1 to 200 workers, mostly few.
@@ -173,5 +185,21 @@ fn threads(rng: &mut Rng, alone: bool) -> Threads {
         1 if alone => Threads::Paused,
         2 => Threads::Custom,
         _ => Threads::Own,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::possible;
+    use blitz::Backend;
+
+    #[test]
+    fn only_a_missing_io_uring_is_replaced() {
+        for has_uring in [false, true] {
+            assert_eq!(possible(Backend::Readiness, has_uring), Backend::Readiness);
+            assert_eq!(possible(Backend::Auto, has_uring), Backend::Auto);
+        }
+        assert_eq!(possible(Backend::IoUring, true), Backend::IoUring);
+        assert_eq!(possible(Backend::IoUring, false), Backend::Auto);
     }
 }
