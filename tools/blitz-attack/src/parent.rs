@@ -3,6 +3,7 @@
 
 use crate::options::Options;
 use crate::scenario::{self, Scenario, Wanted};
+use crate::watch::HANG;
 use std::fs::File;
 use std::io::{self, Read, Seek, Write};
 use std::process::{Child, Command, ExitCode, ExitStatus, Stdio};
@@ -104,6 +105,7 @@ fn verdict(wanted: Wanted, status: Option<ExitStatus>, text: &str) -> Result<(),
         Wanted::Success if status.success() => Ok(()),
         Wanted::Success => Err(format!("{status}")),
         Wanted::Abort(message) => match (status.success(), text.contains(message)) {
+            _ if text.contains(HANG) => Err("it hangs, and its watchdog aborted it".into()),
             (true, _) => Err("it should abort, but returned".into()),
             (false, false) => Err(format!("{status}, without the message {message:?}")),
             (false, true) => Ok(()),
@@ -180,6 +182,8 @@ mod tests {
         assert_eq!(verdict(Wanted::Success, None, ""), Err("it hangs".into()));
         assert!(verdict(Wanted::Abort("too many"), abort, "there are too many").is_ok());
         assert!(verdict(Wanted::Abort("too many"), abort, "").is_err());
+        let hang = "attack: HANG: nothing got done for 20 s\nthere are too many";
+        assert!(verdict(Wanted::Abort("too many"), abort, hang).is_err());
         assert!(verdict(Wanted::Abort("too many"), good, "too many").is_err());
     }
 }

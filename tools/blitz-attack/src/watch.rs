@@ -13,6 +13,8 @@ use std::time::{Duration, Instant};
 
 /// The number of tables for operations under way. Several tables mean less contention.
 const SHARDS: usize = 16;
+/// How the watchdog's report of a hang begins.
+pub const HANG: &str = "HANG:";
 /// How long the watchdog waits for one dump. A broken runtime may not answer.
 const DUMP_LIMIT: Duration = Duration::from_secs(5);
 /// How many of the operations under way are printed.
@@ -104,7 +106,7 @@ pub fn start(patience: Duration) {
             if now != seen {
                 (seen, since) = (now, Instant::now());
             } else if since.elapsed() > patience {
-                report(&format!("HANG: nothing got done for {} s", patience.as_secs()));
+                report(&format!("{HANG} nothing got done for {} s", patience.as_secs()));
                 std::process::abort();
             }
         }

@@ -14,7 +14,7 @@ pub const ALL: &[Scenario] = &[
         waiting_waker,
     ),
     Scenario {
-        end: Wanted::Abort("references"),
+        end: Wanted::Abort("a task has more than 8,388,608 references"),
         ..Scenario::new(
             "many-wakers",
             "a program with more wakers of a task than can be counted aborts, with a message",
