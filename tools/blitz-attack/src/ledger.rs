@@ -152,7 +152,9 @@ impl Book {
     }
 
     fn name(&self, id: usize) -> String {
-        let (kind, home) = &self.kinds[id];
+        let Some((kind, home)) = self.kinds.get(id) else {
+            return format!("ticket {id}, which is not followed,");
+        };
         let kinds = ["fork", "job", "task", "thing"];
         let kind = kinds[kind.load(SeqCst) as usize];
         format!("{kind} {id} of runtime {}", home.load(SeqCst))
@@ -276,7 +278,8 @@ impl fmt::Display for State {
 
 #[cfg(test)]
 mod tests {
-    use super::{Kind, Ledger};
+    use super::{CAPACITY, Kind, Ledger};
+    use std::sync::atomic::Ordering::SeqCst;
 
     fn run(ledger: &Ledger, kind: Kind) {
         let ticket = ledger.ticket(kind, 0);
@@ -332,6 +335,18 @@ mod tests {
         let found = ledger.complaints();
         assert_eq!(found.len(), 2, "{found:?}");
         assert!(found[0].starts_with("job 0") && found[1].starts_with("fork 3"), "{found:?}");
+    }
+
+    #[test]
+    fn a_late_beginning_is_reported_although_the_ledger_is_full() {
+        let ledger = Ledger::new();
+        ledger.book.next.store(CAPACITY, SeqCst);
+        let ticket = ledger.ticket(Kind::Job, 0);
+        ledger.note_gone(0);
+        ticket.begin();
+        let found = ledger.complaints();
+        let text = format!("ticket {CAPACITY}, which is not followed, ran after the drop");
+        assert!(found[0].starts_with(&text), "{}", found[0]);
     }
 
     #[test]
