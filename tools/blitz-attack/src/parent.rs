@@ -20,6 +20,8 @@ const PATIENCE: Duration = Duration::from_secs(20);
 const SEEDS_APART: u64 = 1_000_000;
 /// How many lines of a failed child's output are shown.
 const SHOWN_LINES: usize = 25;
+/// How the line begins with which a scenario says that the system lacks something.
+const SKIPPED: &str = "skipped: ";
 /// The variable that says how many times as long a scenario may take in an instrumented program.
 const SLOWER: &str = "BLITZ_ATTACK_SLOWER";
 
@@ -52,8 +54,9 @@ fn run(options: &Options) -> io::Result<(u64, u64)> {
         let outcome = one(scenario)?;
         let took = begin.elapsed().as_secs_f64();
         match outcome {
-            Ok(()) => {
-                println!("ok    {} ({took:.1} s)", scenario.name);
+            Ok(skipped) => {
+                let skipped = skipped.map_or(String::new(), |line| format!(", {line}"));
+                println!("ok    {} ({took:.1} s){skipped}", scenario.name);
                 passed += 1;
             }
             Err((why, text)) => {
@@ -75,8 +78,11 @@ fn run(options: &Options) -> io::Result<(u64, u64)> {
     Ok((passed, failed))
 }
 
-/// Runs a scenario in a child. The inner error has the reason of a failure and the last output.
-fn one(scenario: &Scenario) -> io::Result<Result<(), (String, Vec<String>)>> {
+/// How a scenario ended: the line that says what it skipped, or why it failed and its last output.
+type Outcome = Result<Option<String>, (String, Vec<String>)>;
+
+/// Runs a scenario in a child.
+fn one(scenario: &Scenario) -> io::Result<Outcome> {
     let path = std::env::temp_dir().join(format!(
         "blitz-attack-{}-{}.txt",
         std::process::id(),
@@ -95,7 +101,10 @@ fn one(scenario: &Scenario) -> io::Result<Result<(), (String, Vec<String>)>> {
     log.rewind()?;
     log.read_to_end(&mut text)?;
     let text = String::from_utf8_lossy(&text).into_owned();
-    Ok(verdict(scenario.end, status, &text).map_err(|why| (why, last_lines(&text))))
+    Ok(match verdict(scenario.end, status, &text) {
+        Ok(()) => Ok(text.lines().find(|line| line.starts_with(SKIPPED)).map(str::to_owned)),
+        Err(why) => Err((why, last_lines(&text))),
+    })
 }
 
 /// Checks whether a child ended as expected; the error is the reason.
