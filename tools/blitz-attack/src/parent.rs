@@ -22,8 +22,6 @@ const SEEDS_APART: u64 = 1_000_000;
 const SHOWN_LINES: usize = 25;
 /// How the line begins with which a scenario says that the system lacks something.
 const SKIPPED: &str = "skipped: ";
-/// The variable that says how many times as long a scenario may take in an instrumented program.
-const SLOWER: &str = "BLITZ_ATTACK_SLOWER";
 
 /// Runs the scenarios and mixes of `options`.
 #[must_use]
@@ -91,7 +89,7 @@ fn one(scenario: &Scenario) -> io::Result<Outcome> {
     let mut log = File::options().read(true).write(true).create(true).truncate(true).open(&path)?;
     std::fs::remove_file(&path)?;
     let mut command = Command::new(std::env::current_exe()?);
-    let slower = std::env::var(SLOWER).ok().and_then(|text| text.parse().ok()).unwrap_or(1);
+    let slower = scenario::slower();
     let patience = (PATIENCE * slower).as_secs().to_string();
     command.args(["--child-scenario", scenario.name, "--patience", &patience]);
     command.stdin(Stdio::null());

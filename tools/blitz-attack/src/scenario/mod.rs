@@ -67,6 +67,14 @@ pub fn all() -> Vec<Scenario> {
     groups.concat()
 }
 
+/// How many times as long a scenario may take, because the program is instrumented: the variable
+/// `BLITZ_ATTACK_SLOWER`, else 1.
+#[must_use]
+pub fn slower() -> u32 {
+    let told = std::env::var("BLITZ_ATTACK_SLOWER");
+    told.ok().and_then(|text| text.parse().ok()).unwrap_or(1)
+}
+
 /// Builds a runtime that the watchdog dumps.
 fn build(builder: Builder) -> Runtime {
     let runtime = builder.build().expect("the runtime is built");
