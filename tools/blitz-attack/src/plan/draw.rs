@@ -26,15 +26,13 @@ pub struct Place {
     pub abortable: bool,
     /// Its runtime may end meanwhile: no `install`, no `join_all`.
     pub ending: bool,
-    /// It was called from another runtime, which waits.
-    pub away: bool,
 }
 
 impl Place {
     /// The place of a program's first operation on runtime `home`.
     #[must_use]
     pub fn root(home: usize, depth: u8) -> Place {
-        Place { home, depth, blocking: false, abortable: false, ending: false, away: false }
+        Place { home, depth, blocking: false, abortable: false, ending: false }
     }
 
     fn below(self) -> Place {
@@ -120,7 +118,7 @@ impl Draw<'_> {
     fn install(&mut self, place: Place) -> Op {
         match self.elsewhere(place) {
             Some(on) if !place.ending => {
-                let there = Place { home: on, away: true, ..place.below() };
+                let there = Place { home: on, ..place.below() };
                 Op::Install(on, self.op(there))
             }
             _ => Op::Tree(2),
@@ -139,7 +137,7 @@ impl Draw<'_> {
         let wrap = self.rng.pick(&wraps);
         let on = if self.rng.one_in(4) { self.elsewhere(place) } else { None };
         let home = on.unwrap_or(place.home);
-        let mut below = Place { home, away: place.away || on.is_some(), ..place.below() };
+        let mut below = Place { home, ..place.below() };
         below.abortable |= matches!(end, End::Abort | End::AbortOutside);
         if how == SpawnKind::Blocking {
             below.blocking = true;
