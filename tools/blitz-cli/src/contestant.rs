@@ -1,6 +1,6 @@
 //! The hidden command that `blitz bench` starts once per contestant, and how it is started.
 
-use std::{io, process};
+use std::{env, ffi::OsStr, io, process};
 
 use blitz_bench::{
     case::{Case, Contestant},
@@ -52,12 +52,23 @@ pub fn command(
         .args(["--case", &case.name])
         .args(["--rival", rival.name()])
         .args(["--workers", &contestant.workers.to_string()])
-        .args(["--pace", pace.name()])
-        // A run measures the defaults of every rival, whatever variables the shell has set.
-        .env_remove("BLITZ_WORKERS")
-        .env_remove("BLITZ_SCHEDULER")
-        .env_remove("RAYON_NUM_THREADS");
+        .args(["--pace", pace.name()]);
+    remove_settings(&mut command);
     command
+}
+
+/// Keeps the variables of the shell that change a pool from `command`, so that a run measures the
+/// defaults of every rival.
+pub fn remove_settings(command: &mut process::Command) {
+    for (name, _) in env::vars_os().filter(|(name, _)| is_setting(name)) {
+        command.env_remove(name);
+    }
+}
+
+/// Whether Blitz or Rayon may read the variable.
+fn is_setting(name: &OsStr) -> bool {
+    let name = name.to_string_lossy();
+    ["BLITZ_", "RAYON_"].iter().any(|prefix| name.starts_with(prefix))
 }
 
 #[cfg(test)]
@@ -80,6 +91,16 @@ mod tests {
         assert_eq!(RivalKind::from_name(&args.rival), Some(RivalKind::Chili));
         assert_eq!(args.workers, 5);
         assert_eq!(Pace::from_name(&args.pace), Some(Pace::Full));
+    }
+
+    #[test]
+    fn no_variable_of_a_pool_reaches_a_contestant() {
+        for name in ["BLITZ_WORKERS", "BLITZ_SPARES", "BLITZ_INSPECT", "RAYON_RS_NUM_CPUS"] {
+            assert!(is_setting(name.as_ref()), "{name}");
+        }
+        for name in ["PATH", "RUST_BACKTRACE", "MY_BLITZ_WORKERS"] {
+            assert!(!is_setting(name.as_ref()), "{name}");
+        }
     }
 
     #[test]

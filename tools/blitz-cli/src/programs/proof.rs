@@ -3,6 +3,7 @@
 use std::{fs, io, path::Path, process::Command};
 
 use super::rayon::Core;
+use crate::contestant;
 
 /// The result of a run of all programs at a small size.
 #[derive(Debug)]
@@ -24,7 +25,7 @@ pub fn check(core: Core, program: &Path, folder: &Path) -> Result<Checked, Strin
     }
     let name = format!("the rayon programs on {}", core.name());
     let results = run_check(program, &name, |command| {
-        command.env("BLITZ_SHIM_PROOF", &file).env_remove("RAYON_NUM_THREADS");
+        command.env("BLITZ_SHIM_PROOF", &file);
     })?;
     let written = fs::read_to_string(&file).unwrap_or_default();
     let evidence = evidence(core, &written).map_err(|why| format!("the rayon programs {why}"))?;
@@ -38,6 +39,7 @@ pub fn run_check(
     set: impl FnOnce(&mut Command),
 ) -> Result<String, String> {
     let mut command = Command::new(program);
+    contestant::remove_settings(&mut command);
     set(command.arg("check"));
     let output = command.output().map_err(|error| format!("cannot start {name}: {error}"))?;
     if !output.status.success() {
