@@ -6,7 +6,7 @@ mod source;
 use std::{
     env,
     ffi::{OsStr, OsString},
-    fs,
+    fs, io,
     path::{Path, PathBuf},
     process::{Command, Stdio},
     time::Instant,
@@ -164,18 +164,23 @@ fn llvm_lines(folder: &Path) -> Result<f64, Failure> {
     let emit = ["rustc", "--release", "--target-dir", "ir", "--bin", "chains", "--"];
     cargo(folder, &[&emit[..], &flags].concat())?;
     let failed = |error| Failure::new("cannot read the code for LLVM", error);
-    let entries = fs::read_dir(folder.join("ir").join("release").join("deps")).map_err(failed)?;
-    let mut lines = 0;
-    for entry in entries {
-        let path = entry.map_err(failed)?.path();
+    let written = newest_ir(&folder.join("ir").join("release").join("deps")).map_err(failed)?;
+    let nothing = || Failure("the compiler wrote nothing for LLVM".to_owned());
+    let text = fs::read_to_string(written.ok_or_else(nothing)?).map_err(failed)?;
+    Ok(text.lines().count() as f64)
+}
+
+/// Finds the code for LLVM that was written last. Files of other compilers stay in the folder.
+fn newest_ir(folder: &Path) -> io::Result<Option<PathBuf>> {
+    let mut newest = None;
+    for entry in fs::read_dir(folder)? {
+        let path = entry?.path();
         if path.extension() == Some(OsStr::new("ll")) {
-            lines += fs::read_to_string(&path).map_err(failed)?.lines().count();
+            let written = fs::metadata(&path)?.modified()?;
+            newest = newest.max(Some((written, path)));
         }
     }
-    match lines {
-        0 => Err(Failure("the compiler wrote nothing for LLVM".to_owned())),
-        lines => Ok(lines as f64),
-    }
+    Ok(newest.map(|(_, path)| path))
 }
 
 fn table(blitz: Cost, rayon: Cost) -> String {
@@ -199,6 +204,8 @@ const ROUNDS: usize = 3;
 
 #[cfg(test)]
 mod tests {
+    use std::time::{Duration, SystemTime};
+
     use super::*;
 
     #[test]
@@ -207,6 +214,20 @@ mod tests {
         let text = table(cost(3.0), cost(6.0));
         assert_eq!(text.lines().count(), 4);
         assert!(text.contains("0.50x") && text.contains("0.70x") && text.contains("6.00"));
+    }
+
+    #[test]
+    fn only_the_newest_code_for_llvm_counts() {
+        let folder = env::temp_dir().join(format!("blitz-cli-ir-{}", std::process::id()));
+        fs::create_dir_all(&folder).unwrap();
+        let now = SystemTime::now();
+        for (name, age) in [("chains-1.ll", 60), ("chains-2.ll", 30), ("chains-2.d", 0)] {
+            let file = fs::File::create(folder.join(name)).unwrap();
+            file.set_modified(now - Duration::from_secs(age)).unwrap();
+        }
+        let newest = newest_ir(&folder).unwrap();
+        fs::remove_dir_all(&folder).unwrap();
+        assert_eq!(newest, Some(folder.join("chains-2.ll")));
     }
 
     #[test]
