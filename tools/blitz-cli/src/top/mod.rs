@@ -116,6 +116,7 @@ fn follow(
     wishes: &Receiver<Wish>,
     reports: &Sender<News>,
 ) {
+    let pid = reading::number(&first.summary["pid"]) as u64;
     let mut before = Some(first);
     let mut note = String::new();
     loop {
@@ -127,7 +128,7 @@ fn follow(
             }
             Ok(Wish::Explain) => reading::explain(peer, pool.as_deref())
                 .map(|explain| News::Explain(words::explain(&explain))),
-            Ok(Wish::Trace) => save(peer, pool.as_deref(), before.as_ref()).map(|saved| {
+            Ok(Wish::Trace) => save(peer, pool.as_deref(), pid).map(|saved| {
                 note.clone_from(&saved);
                 News::Note(saved)
             }),
@@ -152,8 +153,7 @@ fn follow(
 }
 
 /// Saves a trace in the current folder, and says where.
-fn save(peer: &Peer, pool: Option<&str>, reading: Option<&Reading>) -> Result<String, Failure> {
-    let pid = reading.map_or(0, |reading| reading::number(&reading.summary["pid"]) as u64);
+fn save(peer: &Peer, pool: Option<&str>, pid: u64) -> Result<String, Failure> {
     let file = format!("blitz-{pid}.pftrace");
     trace::save(peer, pool, TRACE_SECONDS, TraceFormat::Perfetto, file.as_ref())?;
     Ok(format!("saved {file}: open it with ui.perfetto.dev"))
