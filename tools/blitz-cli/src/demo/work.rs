@@ -8,6 +8,8 @@ use super::http::Connection;
 
 /// How many clients ask at a time.
 const CLIENTS: u64 = 6;
+/// How long a client waits before it connects again after an error.
+const PAUSE: Duration = Duration::from_millis(200);
 /// How wide a picture is, in letters.
 const COLUMNS: usize = 72;
 /// After this many steps a point counts as part of the set.
@@ -53,19 +55,27 @@ pub fn render(rows: usize) -> String {
     blitz::region("render", || (0..rows).into_par_iter().map(row).collect())
 }
 
-/// Asks for pictures of different sizes, again and again.
-async fn client(server: SocketAddr, number: u64, send: mpsc::Sender<usize>) -> io::Result<()> {
-    loop {
-        let mut connection = Connection::new(TcpStream::connect(server).await?);
-        for round in 0..50 {
-            let rows = 8 + (number + round) % 5 * 4;
-            let length = connection.ask(&format!("/render?rows={rows}")).await?;
-            if send.send(length).await.is_err() {
-                return Ok(());
-            }
-            time::sleep(Duration::from_millis(6 + number * 3)).await;
+/// Asks for pictures of different sizes, again and again. Connects again after an error.
+async fn client(server: SocketAddr, number: u64, send: mpsc::Sender<usize>) {
+    while !send.is_closed() {
+        if visit(server, number, &send).await.is_err() {
+            time::sleep(PAUSE).await;
         }
     }
+}
+
+/// Asks for some pictures on one connection.
+async fn visit(server: SocketAddr, number: u64, send: &mpsc::Sender<usize>) -> io::Result<()> {
+    let mut connection = Connection::new(TcpStream::connect(server).await?);
+    for round in 0..50 {
+        let rows = 8 + (number + round) % 5 * 4;
+        let length = connection.ask(&format!("/render?rows={rows}")).await?;
+        if send.send(length).await.is_err() {
+            break;
+        }
+        time::sleep(Duration::from_millis(6 + number * 3)).await;
+    }
+    Ok(())
 }
 
 /// Adds up the sizes of the responses, and writes the sum on a thread that may block.
