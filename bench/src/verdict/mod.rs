@@ -58,7 +58,8 @@ pub enum Verdict {
     Met,
     /// There is no goal, and the rival is not faster.
     Faster,
-    /// The reference has no value: there is nothing to compare with.
+    /// The reference has no value: there is nothing to compare with. Or the subject, a floor or a
+    /// rival, has none.
     Unmatched,
     /// The measure is not a cost, so neither more nor less is better; or one of the two is a floor
     /// and not a rival; or both are rivals.
@@ -165,9 +166,10 @@ fn row(case: &Case, measure: Measure, comparison: &Comparison, outcome: &Outcome
         let wall = Measure::Plain(Metric::Wall);
         Spread::of_ratio(&values(twin, wall), &values(comparison.subject, wall))
     });
-    let is_told = measure.unit() == Unit::Times
-        || comparison.has_rivals_only()
-        || [comparison.subject, comparison.reference].iter().any(|one| one.rival.is_floor());
+    // A rival's failure is no loss of Blitz, and neither is that of a floor.
+    let is_about_others = comparison.has_rivals_only() || comparison.subject.rival.is_floor();
+    let is_told =
+        measure.unit() == Unit::Times || is_about_others || comparison.reference.rival.is_floor();
     Row {
         case: case.name.clone(),
         measure: measure.name().to_owned(),
@@ -182,9 +184,9 @@ fn row(case: &Case, measure: Measure, comparison: &Comparison, outcome: &Outcome
         goal: comparison.goal,
         // A contestant that drops out after some rounds has failed, even if it has measurements.
         verdict: match outcome.failures.contains_key(&comparison.subject) {
-            // A rival's failure is no loss of Blitz.
-            true if comparison.has_rivals_only() => Verdict::Unmatched,
+            true if is_about_others => Verdict::Unmatched,
             true => Verdict::Failed,
+            false if is_about_others && subject_cost.is_none() => Verdict::Unmatched,
             false if is_told && ratio.is_some() => Verdict::Told,
             false => Verdict::of(comparison, subject_cost, ratio),
         },

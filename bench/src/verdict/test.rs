@@ -5,7 +5,9 @@ use std::collections::BTreeMap;
 use super::*;
 use crate::{
     case::View,
-    rival::RivalKind::{self, Bare, Blitz, Chili, Rayon, Seq, Tokio, TokioDial9},
+    rival::RivalKind::{
+        self, Bare, Blitz, Chili, Floor, Halves, Rayon, Seq, SeqRight, Tokio, TokioDial9,
+    },
     workload::{Sample, Workload},
 };
 
@@ -133,6 +135,16 @@ fn a_row_with_the_floor_is_shown_without_a_verdict() {
     assert_eq!(rows[0].verdict, Verdict::Told);
     let rows = measured(&[(Bare, None)], &[&[0.0, 4.0, 1.0]]);
     assert_eq!(rows[0].verdict, Verdict::Failed, "a contestant that drops out has failed");
+}
+
+#[test]
+fn a_floor_that_fails_is_no_loss() {
+    for floor in [Bare, Floor, Halves, SeqRight] {
+        let subject = Contestant::new(floor, 2);
+        let rows = measured_of(subject, &[(Seq, None)], &[&[0.0, 4.0, 4.0]]);
+        assert_eq!(rows[0].verdict, Verdict::Unmatched, "{floor:?}");
+        assert!(!rows[0].verdict.is_loss());
+    }
 }
 
 #[test]
