@@ -7,14 +7,16 @@ use std::{io, num::NonZeroU64, time::Duration};
 /// Linux 6.12 and later prefer a thread with a shorter slice when it wakes. They grant 0.1 to
 /// 100 ms to threads of the ordinary policy, without a privilege. Older kernels ignore the request.
 ///
-/// The thread also gets the ordinary policy and the nice value zero.
+/// The thread also gets the ordinary policy. It keeps its nice value.
 ///
 /// # Errors
 ///
-/// Returns the system's error, for example if the thread may not lower its nice value to zero.
+/// Returns the system's error.
 pub fn shorten_slice(slice: Duration) -> io::Result<()> {
     set(libc::sched_attr {
         sched_policy: libc::SCHED_OTHER as u32,
+        // Linux has a nice value for each thread. No number means the calling one.
+        sched_nice: rustix::process::getpriority_process(None)?,
         sched_runtime: u64::try_from(slice.as_nanos()).unwrap_or(u64::MAX),
         ..NOTHING
     })
@@ -77,6 +79,20 @@ pub fn sharpen_timers() -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_thread_keeps_its_nice_value() {
+        use rustix::process::{getpriority_process, setpriority_process};
+        // Run it on a thread that ends: most users may not lower the value again.
+        let tried = std::thread::spawn(|| {
+            let nice = (getpriority_process(None).unwrap() + 3).min(19);
+            setpriority_process(None, nice).unwrap();
+            shorten_slice(Duration::from_micros(300)).unwrap();
+            (nice, getpriority_process(None).unwrap())
+        });
+        let (before, after) = tried.join().unwrap();
+        assert_eq!(before, after);
+    }
 
     #[test]
     fn the_kernel_accepts_the_requests() {
