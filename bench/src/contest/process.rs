@@ -47,6 +47,7 @@ impl<F: FnMut(&Case, Contestant) -> Result<Command, String>> Arena for Processes
 struct Process {
     child: Child,
     replies: Receiver<String>,
+    has_ended: bool,
 }
 
 impl Process {
@@ -63,7 +64,7 @@ impl Process {
                 }
             });
         }
-        Self { child, replies }
+        Self { child, replies, has_ended: false }
     }
 
     /// Waits for one reply, then stops the process until its next turn.
@@ -76,7 +77,19 @@ impl Process {
         serde_json::from_str(&line).map_err(|error| format!("answered {line:?}: {error}"))
     }
 
+    /// Ends the process and those that it started, once: after the wait the system may give the
+    /// number of their group to other processes.
+    fn end(&mut self) {
+        if !std::mem::replace(&mut self.has_ended, true) {
+            // The process may have ended already.
+            let _ = os::end(&mut self.child);
+        }
+    }
+
+    /// Waits for a process that has closed its pipes. It already has the status of its exit: a
+    /// process closes them after that.
     fn cause_of_death(&mut self) -> String {
+        self.end();
         match self.child.wait() {
             Ok(status) => format!("ended early with {status}"),
             Err(error) => format!("ended early: {error}"),
@@ -112,9 +125,8 @@ impl Contest for Process {
 impl Drop for Process {
     fn drop(&mut self) {
         // Do not just close its input: freeing 16 million nodes takes a second, some pools cannot
-        // be shut down, and a process that hangs would not notice. The process may have ended
-        // already.
-        let _ = os::end(&mut self.child);
+        // be shut down, and a process that hangs would not notice.
+        self.end();
     }
 }
 
