@@ -19,8 +19,10 @@ use ::tokio::runtime::{Builder, Runtime};
 
 use crate::rival::RivalKind;
 
-/// How often the scraper asks: much more often than usual. A shorter turn may have no request.
-const PERIOD: Duration = Duration::from_millis(250);
+/// How often the scraper asks: as often as the shortest turn lasts, which is hundreds of times as
+/// often as usual. With a longer period most turns have no request in their measured part, because
+/// the request that is due when a held contestant goes on falls into the part before it.
+const PERIOD: Duration = Duration::from_millis(20);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Insight {
@@ -114,7 +116,7 @@ pub struct Scraper {
 }
 
 impl Scraper {
-    /// Calls `read` four times per second on a new thread.
+    /// Calls `read` fifty times per second on a new thread.
     ///
     /// # Errors
     ///
@@ -172,6 +174,14 @@ fn scrape(address: SocketAddr) -> io::Result<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::workload::Pace;
+
+    #[test]
+    fn a_turn_is_not_shorter_than_the_period_of_the_scraper() {
+        for pace in [Pace::Quick, Pace::Full] {
+            assert!(pace.turn_time() >= PERIOD, "{pace:?}");
+        }
+    }
 
     #[test]
     fn a_setting_lasts_as_long_as_its_workload_is_opened() {
