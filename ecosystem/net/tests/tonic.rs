@@ -1,3 +1,4 @@
+use ::tonic::transport::server::TcpIncoming;
 use ::tonic::transport::{Endpoint, Server, Uri};
 use ::tonic_health::ServingStatus;
 use ::tonic_health::pb::HealthCheckRequest;
@@ -47,21 +48,16 @@ async fn by_trait() {
 async fn as_a_guest() {
     let (reporter, health) = health_reporter();
     reporter.set_service_status("blitz", ServingStatus::Serving).await;
-    let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let incoming = TcpIncoming::bind("127.0.0.1:0".parse().unwrap()).unwrap();
+    let address = incoming.local_addr().unwrap();
     let (stop, stopped) = oneshot::channel::<()>();
     let server = Server::builder()
         .timeout(Duration::from_secs(60))
         .add_service(health)
-        .serve_with_shutdown(port, async { drop(stopped.await) });
+        .serve_with_incoming_shutdown(incoming, async { drop(stopped.await) });
     let server = blitz::spawn(server);
-    let endpoint = Endpoint::try_from(format!("http://{port}")).unwrap();
-    // The server's task may not have begun to listen.
-    let channel = loop {
-        match endpoint.connect().await {
-            Ok(channel) => break channel,
-            Err(_) => blitz::task::yield_now().await,
-        }
-    };
+    let endpoint = Endpoint::try_from(format!("http://{address}")).unwrap();
+    let channel = endpoint.connect().await.unwrap();
     blitz::spawn(ask(channel)).await.unwrap();
     drop(stop);
 
