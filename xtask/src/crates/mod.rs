@@ -154,13 +154,25 @@ fn run_package(
         let mut run = Command::new(home.parent().unwrap_or(&home).join(program));
         run.current_dir(&home).arg("--show-output").args(filter);
         let log = folder.join(format!("{package}.txt"));
-        if matches!(wait(&mut run, &log, LIMIT)?, Ended::Not) {
-            println!("{package} hangs, see {}", log.display());
+        let ended = wait(&mut run, &log, LIMIT)?;
+        let found = outcomes(&fs::read_to_string(&log)?);
+        if let Some(why) = complaint(&ended, &found) {
+            println!("{package} {why}, see {}", log.display());
             return Ok(None);
         }
-        all.extend(outcomes(&fs::read_to_string(&log)?));
+        all.extend(found);
     }
     Ok(Some(all))
+}
+
+/// Why the outcomes of a program that ended so cannot be trusted, if that is the case.
+fn complaint(ended: &Ended, found: &BTreeMap<String, Outcome>) -> Option<String> {
+    match ended {
+        Ended::Well => None,
+        Ended::Not => Some("hangs".to_owned()),
+        Ended::Badly(_) if found.values().any(|outcome| *outcome == Outcome::Failed) => None,
+        Ended::Badly(status) => Some(format!("crashes without a failed test: {status}")),
+    }
 }
 
 /// Parses the output of a test program.
@@ -178,7 +190,10 @@ fn outcomes(text: &str) -> BTreeMap<String, Outcome> {
         {
             speaks = name;
         } else if let Some(why) = line.strip_prefix("skipped: ") {
-            outcomes.insert(speaks.to_owned(), Outcome::Skipped(why.to_owned()));
+            // A test may print this line and fail afterwards.
+            if let Some(outcome @ Outcome::Passed) = outcomes.get_mut(speaks) {
+                *outcome = Outcome::Skipped(why.to_owned());
+            }
         }
     }
     outcomes
@@ -187,7 +202,7 @@ fn outcomes(text: &str) -> BTreeMap<String, Outcome> {
 #[cfg(test)]
 mod tests {
     use super::catalogue::ENTRIES;
-    use super::{Options, Outcome, PACKAGES, outcomes, promised};
+    use super::{Ended, Options, Outcome, PACKAGES, complaint, outcomes, promised};
 
     #[test]
     fn options_of_crates() {
@@ -209,6 +224,22 @@ mod tests {
         let tried = ENTRIES.iter().filter(|entry| !entry.package.is_empty()).count();
         assert!(tried >= 25, "{tried}");
         assert!(promised("light").any(|(_, test)| test == "tokio_util::as_a_guest"));
+    }
+
+    #[test]
+    fn a_test_that_speaks_of_skipping_and_fails_has_failed() {
+        let text = "test a::as_is ... FAILED\n\n---- a::as_is stdout ----\nskipped: no server\n";
+        assert_eq!(outcomes(text)["a::as_is"], Outcome::Failed);
+    }
+
+    #[test]
+    fn a_program_that_crashes_after_its_tests_is_reported() {
+        let (good, bad) = (outcomes("test a ... ok\n"), outcomes("test a ... FAILED\n"));
+        let signal = || Ended::Badly("signal: 11".to_owned());
+        assert_eq!(complaint(&Ended::Well, &good), None);
+        assert_eq!(complaint(&signal(), &bad), None, "the failed test is the reason");
+        assert!(complaint(&signal(), &good).is_some_and(|why| why.contains("signal: 11")));
+        assert!(complaint(&Ended::Not, &good).is_some());
     }
 
     #[test]
