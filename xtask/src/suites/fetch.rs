@@ -11,8 +11,12 @@ use std::path::{Path, PathBuf};
 const READY: &str = ".ready";
 
 /// The source code that makes copies. Copies made by other code are made again.
-const MADE_BY: &str =
-    concat!(include_str!("fetch.rs"), include_str!("moved.rs"), include_str!("facade.rs"));
+const MADE_BY: &str = concat!(
+    include_str!("catalogue.rs"),
+    include_str!("fetch.rs"),
+    include_str!("moved.rs"),
+    include_str!("facade.rs"),
+);
 
 /// Copies every package of `suites` that is not there yet into `folder`.
 pub fn fetch(folder: &Path, suites: &[&Suite]) -> io::Result<()> {
