@@ -67,8 +67,10 @@ pub fn check(tree: &Tree, report: &mut Report) {
         }
     }
     for path in ALLOWED {
-        if tree.file(path).is_some_and(|file| first_unsafe(file).is_none()) {
-            report.about(path, "listed as a file with unsafe, and has none");
+        match tree.file(path).map(first_unsafe) {
+            Some(Some(_)) => {}
+            Some(None) => report.about(path, "listed as a file with unsafe, and has none"),
+            None => report.about(path, "listed as a file with unsafe, and does not exist"),
         }
     }
 }
@@ -86,11 +88,13 @@ mod tests {
     fn new_and_needless_places_are_found() {
         let mut files: Vec<_> = ALLOWED.iter().map(|path| (*path, "unsafe {}")).collect();
         files[0].1 = "// unsafe\n#![forbid(unsafe_code)]";
+        files.remove(1);
         files.push(("crates/a/src/a.rs", "\nunsafe fn f() {}"));
         files.push(("crates/blitz-parts/src/a.rs", "unsafe fn f() {}"));
         let found = run("unsafe", &files);
-        assert_eq!(found.len(), 2, "{found:?}");
+        assert_eq!(found.len(), 3, "{found:?}");
         assert!(found[0].starts_with("crates/a/src/a.rs:2:"), "{found:?}");
         assert!(found[1].contains("has none"), "{found:?}");
+        assert!(found[2].starts_with(ALLOWED[1]) && found[2].contains("not exist"), "{found:?}");
     }
 }
