@@ -100,17 +100,20 @@ impl Models {
             let built = self.built.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
             let path = self.log(&model.name, &format!("{name}-{}", built.as_millis()));
             let text = fs::read_to_string(&path).ok().unwrap_or_else(|| {
-                let text = self.look(model, extent);
-                // If the cache cannot be written, only time is lost.
-                let _ = fs::write(&path, &text);
+                let (text, passed) = self.look(model, extent);
+                if passed {
+                    // If the cache cannot be written, only time is lost.
+                    let _ = fs::write(&path, &text);
+                }
                 text
             });
             Reach::parse(&text)
         })
     }
 
-    /// Runs `model` unchanged. Returns lines: the time in milliseconds, then the sites.
-    fn look(&self, model: &Model, extent: Extent) -> String {
+    /// Runs `model` unchanged. Returns lines: the time in milliseconds, then the sites; and whether
+    /// the model passed. A model that did not may have missed sites.
+    fn look(&self, model: &Model, extent: Extent) -> (String, bool) {
         let sites = self.log(&model.name, "sites");
         let _ = fs::remove_file(&sites);
         let mut variables = vec![(REACHED, sites.to_string_lossy().into_owned())];
@@ -119,13 +122,16 @@ impl Models {
         }
         let begin = Instant::now();
         let outcome = self.run(&model.name, &variables, UNCHANGED_LIMIT, "plain");
-        if let Ok(Outcome::Failed(why)) = outcome {
-            println!("   {} fails as it is: {why}", model.name);
+        match &outcome {
+            Ok(Outcome::Passed) => {}
+            Ok(Outcome::Failed(why)) => println!("   {} fails as it is: {why}", model.name),
+            Ok(Outcome::TimedOut) => println!("   {} does not end", model.name),
+            Err(why) => println!("   {} cannot be looked at: {why}", model.name),
         }
         let took = begin.elapsed().as_millis();
         let text = fs::read_to_string(&sites).unwrap_or_default();
         let _ = fs::remove_file(&sites);
-        format!("{took}\n{text}")
+        (format!("{took}\n{text}"), matches!(outcome, Ok(Outcome::Passed)))
     }
 
     /// Runs the model of this name with the ordering at `place` weakened.
@@ -157,8 +163,9 @@ impl Models {
                 Some(status) if status.success() => break Outcome::Passed,
                 Some(status) => {
                     let text = fs::read(&log)?;
-                    let why = complaint(&String::from_utf8_lossy(&text));
-                    break Outcome::Failed(why.unwrap_or_else(|| status.to_string()));
+                    let why = failure(&String::from_utf8_lossy(&text), &status.to_string());
+                    let foreign = || io::Error::other(format!("{model} was ended: {status}"));
+                    break Outcome::Failed(why.ok_or_else(foreign)?);
                 }
                 None if begin.elapsed() > limit => {
                     child.kill()?;
@@ -223,6 +230,13 @@ fn executable(messages: &str) -> Option<PathBuf> {
     named.and_then(|(_, rest)| rest.split_once('"')).map(|(path, _)| PathBuf::from(path))
 }
 
+/// Why a model failed, by its output and its status. None if neither a panic nor an abort ended it:
+/// the system may have killed it because it had too little memory.
+fn failure(output: &str, status: &str) -> Option<String> {
+    let aborted = status.contains("SIGABRT").then(|| status.to_owned());
+    complaint(output).or(aborted)
+}
+
 /// The message of a model's first panic.
 fn complaint(output: &str) -> Option<String> {
     let mut lines = output.lines().skip_while(|line| !line.contains("panicked at"));
@@ -233,7 +247,7 @@ fn complaint(output: &str) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Model, Reach, complaint, executable};
+    use super::{Model, Reach, complaint, executable, failure};
 
     #[test]
     fn the_output_of_cargo_and_models_is_parsed() {
@@ -246,6 +260,15 @@ mod tests {
         assert_eq!(complaint("ok"), None);
         let reach = Reach::parse("1500\ncrates/blitz-parts/src/deque/mod.rs:1:2:0\n");
         assert!(reach.has("deque/mod.rs:1:2:0") && reach.took.as_millis() == 1_500);
+    }
+
+    #[test]
+    fn only_a_panic_or_an_abort_is_a_failure() {
+        let panic = "thread 'a' panicked at src/a.rs:1:2:\nboth missed the other";
+        let why = failure(panic, "exit status: 101");
+        assert_eq!(why.as_deref(), Some("both missed the other"));
+        assert!(failure("", "signal: 6 (SIGABRT) (core dumped)").is_some());
+        assert_eq!(failure("7 executions", "signal: 9 (SIGKILL)"), None);
     }
 
     #[test]
