@@ -140,6 +140,8 @@ fn deep(ladder: &mut Ladder, extent: Extent) {
             )?;
             let docs = ["--package", "blitz-core", "--features", "tokio-guest", "--doc", "tokio"];
             command(job, &[&["test"], &docs[..]].concat())?;
+            let util = ["--package", "blitz-rt", "--features", "util", "--doc", "util"];
+            command(job, &[&["test"], &util[..]].concat())?;
             job.run(&mut user::docs().map_err(|error| error.to_string())?)?;
             passed()
         },

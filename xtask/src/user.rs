@@ -1,4 +1,4 @@
-//! Builds the documentation of a user's crate and of Blitz, with some features on.
+//! Builds the documentation of a user's crate and of Blitz, with all features on.
 
 use crate::commands::{cargo, target_dir};
 use crate::tree::root;
@@ -19,6 +19,19 @@ pub fn input() -> blitz::io::Stdin {
 }
 ";
 
+/// Every feature of Blitz.
+const FEATURES: &[&str] = &[
+    "futures-io",
+    "inspect",
+    "io-uring",
+    "macros",
+    "metrics",
+    "stream",
+    "tokio-guest",
+    "tracing",
+    "util",
+];
+
 /// Writes the crate, and returns the command that documents it and Blitz.
 pub fn docs() -> io::Result<Command> {
     let place = target_dir().join("xtask/user");
@@ -26,7 +39,7 @@ pub fn docs() -> io::Result<Command> {
     let manifest = format!(
         "[package]\nname = \"user\"\nversion = \"0.0.0\"\nedition = \"2024\"\npublish = false\n\n\
          [dependencies]\n\
-         blitz-rt = {{ path = {:?}, features = [\"futures-io\", \"io-uring\", \"macros\", \"tokio-guest\", \"tracing\"] }}\n\
+         blitz-rt = {{ path = {:?}, features = {FEATURES:?} }}\n\
          # As another crate may ask for it.\n\
          tokio = {{ version = \"1\", default-features = false, features = [\"io-std\"] }}\n\n\
          [workspace]\n",
@@ -45,8 +58,21 @@ pub fn docs() -> io::Result<Command> {
 
 #[cfg(test)]
 mod tests {
-    use super::docs;
+    use super::{FEATURES, docs};
+    use crate::tree::root;
     use std::fs;
+
+    #[test]
+    fn no_feature_is_left_out() {
+        let manifest = fs::read_to_string(root().join("crates/blitz/Cargo.toml")).unwrap();
+        let features = manifest.split("[features]").nth(1).expect("it has features");
+        let features = features.split("\n[").next().unwrap_or_default().lines();
+        let names = features.filter_map(|line| line.split_once(" = ")).map(|(name, _)| name);
+        let mut names: Vec<&str> =
+            names.filter(|name| !name.starts_with('#') && *name != "default").collect();
+        names.sort_unstable();
+        assert_eq!(names, FEATURES);
+    }
 
     #[test]
     fn the_crate_is_written_where_its_documentation_is_built() {
