@@ -248,7 +248,6 @@ fn deep(ladder: &mut Ladder, extent: Extent) {
     });
     extent.sweep("rayon-programs");
     extent.sweep("tokio-programs");
-    extent.sweep("tokio-programs");
     ladder.step("suites", "Rayon's own tests on the drop-in rayon-core and on blitz-par", |job| {
         command(job, &["run", "--quiet", "--package", "xtask", "--", "suites", "--fast"])
     });
