@@ -8,15 +8,30 @@ use std::process::Command;
 
 /// The folders of blitz-parts whose files differ from the last commit of the main branch. On that
 /// commit itself, compares with the commit before.
+///
+/// # Errors
+/// If git fails, or if a shallow clone lacks the commit to compare with.
 pub fn folders() -> io::Result<BTreeSet<String>> {
     let head = git(&["rev-parse", "HEAD"])?;
     let main = git(&["merge-base", "HEAD", "origin/main"]);
     let base = match main.ok().filter(|main| *main != head) {
         Some(main) => main,
-        // The first commit has no parent: then nothing differs.
-        None => git(&["rev-parse", "HEAD~1"]).unwrap_or(head),
+        None => match git(&["rev-parse", "HEAD~1"]) {
+            Ok(parent) => parent,
+            // The first commit has no parent: then nothing differs.
+            Err(_) if git(&["rev-parse", "--is-shallow-repository"])?.trim() == "false" => head,
+            Err(why) => {
+                let advice = "the clone is shallow, fetch the commit before HEAD";
+                return Err(io::Error::other(format!("{advice}: {why}")));
+            }
+        },
     };
     Ok(of_paths(&git(&["diff", "--name-only", base.trim()])?))
+}
+
+/// Whether git knows this folder. The sources may also come without their history.
+pub fn is_checkout() -> bool {
+    git(&["rev-parse", "--git-dir"]).is_ok()
 }
 
 /// The folders of the files that are named one per line.

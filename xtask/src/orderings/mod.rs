@@ -93,6 +93,7 @@ pub fn run(options: &Options) -> io::Result<bool> {
     }
     let changed = match options.changed.then(changed::folders).transpose() {
         Ok(changed) => changed.unwrap_or_default(),
+        Err(why) if changed::is_checkout() => return Err(why),
         Err(why) => {
             println!("skipped, because the changes are not known: {why}");
             return Ok(true);
