@@ -1,8 +1,8 @@
 //! A small seeded generator: the order of turns and the shape of the unbalanced tree must be the
 //! same in every process of a run, and repeatable from the seed in the report.
 
-/// Hashes `value`: each bit of the result depends on all of its bits. It is the last step of
-/// SplitMix64.
+/// Hashes `value`: each bit of the result depends on all bits of `value`. SplitMix64 returns this
+/// hash of its state at each step.
 #[must_use]
 #[inline]
 pub fn mix(value: u64) -> u64 {

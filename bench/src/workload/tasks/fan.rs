@@ -35,7 +35,7 @@ pub(super) struct Told {
     /// How many members have notified the collector in this run. The collector is the last member.
     told: AtomicU64,
     complete: &'static Arrivals,
-    /// How many have run.
+    /// How many members have run; zero until all have. Used by `Fan::In` only.
     ran: AtomicU64,
 }
 
