@@ -10,8 +10,9 @@ use crate::team::{Owner, current};
 /// of nanoseconds.
 ///
 /// On a thread that is not a worker nothing is recorded. The thread that calls `block_on` or runs
-/// the body of `#[blitz::main]` is not a worker: open the region in a task, a job or
-/// [`install`](crate::install).
+/// the body of `#[blitz::main]` is usually not a worker (an exception is
+/// [`use_current_thread`](crate::PoolBuilder::use_current_thread)): open the region in a task, a
+/// job or [`install`](crate::install).
 ///
 /// ```
 /// let pool = blitz::Pool::builder().workers(2).build().unwrap();

@@ -128,7 +128,7 @@ impl Writer {
         self.trace = std::mem::take(&mut self.trace).message(trace::PACKET, &packet);
     }
 
-    /// Writes the `wall` time at `end`, the moment of the trace.
+    /// Writes that the wall clock showed `wall` at `end`, when the trace was taken.
     fn clocks(&mut self, end: Duration, wall: Duration) {
         let clock = |id, time| {
             Message::default().number(clocks::ID, id).number(clocks::TIMESTAMP, nanos(time))
@@ -167,7 +167,7 @@ impl Writer {
         }
     }
 
-    /// Ends open slices that have ended before `now`, the innermost first.
+    /// Ends the open slices whose end is at `now` or earlier, the innermost first.
     fn end_until(&mut self, uuid: u64, open: &mut Vec<&TraceSlice>, now: Duration) {
         while let Some(end) = open.last().map(|slice| slice.end).filter(|end| *end <= now) {
             open.pop();
