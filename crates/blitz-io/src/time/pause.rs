@@ -13,11 +13,12 @@ use crate::timers::Timers;
 /// clock jumps to the end of the next sleep. A call of `pause` does nothing if the clock is paused
 /// already.
 ///
-/// Code outside the runtime's workers does not hold the clock, for example a future in
-/// `block_on` on another thread, a child process, or a peer of a socket in another process. If
-/// nothing else runs, a `timeout` around such a wait elapses at once. A runtime built with
-/// `Builder::start_paused` makes the thread that builds it a worker, so a `block_on` there holds
-/// the clock. While the runtime ends, time passes for all tasks that still wait.
+/// Other code does not hold the clock, for example a future in `block_on` on a thread that is not a
+/// worker, a child process, or a peer of a socket in another process. If nothing else runs, a
+/// `timeout` around such a wait elapses at once. A runtime built with `Builder::start_paused` makes
+/// the thread that builds it a worker, so a `block_on` there holds the clock, with the exceptions
+/// that `start_paused` lists. While the runtime ends, it counts as idle even if something still
+/// runs.
 ///
 /// ```
 /// # let runtime = blitz::Runtime::builder().start_paused(true).build().unwrap();
