@@ -1,11 +1,11 @@
-//! At most one item for one item: `filter`, `filter_map`; and many in a row: `flat_map_iter`,
-//! `flatten_iter`.
+//! At most one item for one item: `filter`, `filter_map`. Any number of items for one item, made
+//! one after the other: `flat_map_iter`, `flatten_iter`.
 
 use crate::iter::ParallelIterator;
 use crate::plan::Turn;
 use crate::reducer::{Layer, Reducer, Run};
 
-/// An adaptor whose items are a chain of standard adaptors over a block.
+/// Defines an adaptor that applies a standard iterator adaptor to each block.
 macro_rules! through {
     (
         $(#[$doc:meta])* $name:ident $([$f:ident: $F:ident])?, $layer:ident,

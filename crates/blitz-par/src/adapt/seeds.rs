@@ -35,8 +35,8 @@ impl<T, G: Fn() -> T + Sync> Init for G {
 /// Clones of a value whose type need not be `Sync`. For each part that is about to begin, one clone
 /// is in stock.
 ///
-/// No thread waits until another thread has cloned, because the clone may itself run loops and wait
-/// for this thread.
+/// No thread waits for a call of `clone` on another thread, because that call may itself run loops
+/// and wait for the first thread.
 pub(crate) struct Seeds<T> {
     stock: Mutex<Vec<T>>,
 }
@@ -55,7 +55,7 @@ impl<T> Seeds<T> {
         let seed = self.stock().pop();
         match seed {
             Some(seed) => seed,
-            None => unreachable!("a part that begins was announced, or another one has ended"),
+            None => unreachable!("a seed is put into stock before a part begins"),
         }
     }
 
