@@ -132,6 +132,6 @@ mod tests {
         assert_eq!(chain.tasks.capacity(), 0);
         chain.push(task(|| ()));
         assert_eq!(chain.split_front(1).len(), 1);
-        assert!(chain.tasks.capacity() > 0, "that of a short one stays");
+        assert!(chain.tasks.capacity() > 0, "a short chain keeps its memory");
     }
 }
