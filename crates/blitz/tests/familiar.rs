@@ -278,7 +278,7 @@ fn dumps_show_the_names_of_tasks_that_wait() {
             assert!(json.contains(&entry(&named, "\"a \\\"journal\\\"\"")), "{json}");
             assert!(json.contains(&entry(&plain, "null")), "{json}");
 
-            // Neither an end nor an abort leaves a name behind.
+            // An aborted task leaves no name behind.
             named.abort();
             plain.abort();
             assert!(named.join().unwrap_err().is_cancelled());

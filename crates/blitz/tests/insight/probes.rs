@@ -113,7 +113,7 @@ fn sockets_timers_handles_and_jobs_are_leaves_and_keep_their_edges() {
             let (stacks, leaf) = (functions(&explanation, *id), here(*line));
             assert!(stacks.iter().any(|stack| stack.contains(&leaf)), "{leaf} {stacks:?}");
         }
-        // The clones of the probe's waker are ordinary ones: the pool still finds them.
+        // Clones of the probe's waker are ordinary wakers, so `explain` still finds the edges.
         for (id, line, kind, _) in &tasks {
             wait_for(|| {
                 let after = runtime.explain();
