@@ -26,7 +26,8 @@ impl Rig {
         Arc::new(rig)
     }
 
-    /// Owner: writes a task's word and pushes it; returns the tasks that did not go into the ring.
+    /// Owner: marks a task as written and pushes it; returns the tasks that did not go into the
+    /// ring.
     fn push(&self, number: usize) -> Vec<usize> {
         self.written[number].store(1, Relaxed);
         // SAFETY: only the model's first thread calls the owner's methods.
@@ -74,7 +75,7 @@ impl Rig {
         thread::spawn(move || rig.steal(times))
     }
 
-    /// Checks that the tasks of the owner, of the thieves and in the ring are all tasks, each once.
+    /// Checks that each task is in one place: taken by the owner, taken by a thief or in the ring.
     fn finish<const T: usize>(
         &self,
         mut taken: Vec<usize>,
@@ -122,7 +123,8 @@ fn canary_a_head_without_its_tail() {
     canary(&[Step::RingHeadRelease], Some(4), || pop_against_steal(0));
 }
 
-/// The owner fills a ring that a thief empties: room, overflow or neither.
+/// The owner pushes into a full ring while a thief steals. Each push finds room, overflows or
+/// finds a thief that is about to make room.
 fn overflow_against_steal(start: u32) {
     let rig = Rig::new(start, 6, 4);
     let thief = rig.spawn_thief(2);

@@ -20,7 +20,7 @@ fn keeps_its_waker(place: Arc<Mutex<Option<Waker>>>) -> impl Future<Output = ()>
     })
 }
 
-/// Whether a stack leads through this file.
+/// Whether one of the stacks leads through [`keeps_its_waker`].
 fn is_here(stacks: &[std::backtrace::Backtrace]) -> bool {
     stacks.iter().any(|stack| stack.to_string().contains("keeps_its_waker"))
 }
@@ -34,7 +34,7 @@ fn task_13_a_probe_shows_where_the_waker_is_kept_and_leaves_an_ordinary_one() {
     let ordinary = place.lock().unwrap().clone().unwrap();
     let probe = Probe::begin(join.task()).unwrap();
     assert!(Probe::begin(join.task()).is_none(), "one at a time");
-    assert_eq!((rig.queued(), Probe::wait(&mut [], Duration::ZERO)), (1, 0), "it is a wake");
+    assert_eq!((rig.queued(), Probe::wait(&mut [], Duration::ZERO)), (1, 0), "it wakes its task");
     assert!(idle(rig.run_one()));
     let mut probes = [probe];
     assert_eq!(Probe::wait(&mut probes, Duration::from_secs(600)), 1);
@@ -157,7 +157,7 @@ fn task_13_a_task_that_awaits_another_still_does_after_a_probe() {
     assert_eq!(rig.run_all(), 2);
     let probe = Probe::begin(outer.task()).unwrap();
     assert!(idle(rig.run_one()));
-    assert_eq!(task.awaited_by(), Some(outer.task().address()), "its waker is in one word");
+    assert_eq!(task.awaited_by(), Some(outer.task().address()), "its waker is kept as its address");
     assert_eq!(probe.end().unwrap().len(), 1);
     gate.open();
     gate.waker().wake();
