@@ -60,7 +60,7 @@ impl Gate {
     }
 }
 
-/// Holds a lock for too long: its worker is blocked in a system call.
+/// Waits for the gate without yielding: its worker is blocked in a system call.
 async fn report_writer(gate: Arc<Gate>, round: u64, time: Duration) {
     gate.block(round, time);
 }
@@ -121,7 +121,7 @@ impl Trouble {
         Ok("a task waits for ever")
     }
 
-    /// Frees all stuck workers. Tasks that await each other, or nothing, stay.
+    /// Frees all stuck workers. The tasks of `deadlock` and `forget` stay.
     pub fn end(&self) -> &'static str {
         let mut state = self.gate.lock();
         state.round += 1;
