@@ -60,7 +60,7 @@ fn broadcast_with_a_fifth_of_the_stack_free_in_deep_nesting() {
     assert_eq!(all, [0, 1]);
 }
 
-/// The stolen half waits for mail to the worker that waits for the half.
+/// The stolen half mails a job to the worker that waits for this half, and waits for that job.
 #[test]
 fn a_stolen_half_broadcasts_with_a_fifth_of_the_stack_free_in_deep_nesting() {
     let all = within(|| {
@@ -260,7 +260,7 @@ fn a_forgotten_shield_ends_beside_a_wait_for_the_outside() {
                 std::thread::yield_now();
             }
             let dropping = std::thread::spawn(move || drop(runtime));
-            // The handle's own hold is gone; that of the section is left.
+            // The hold of the dropped runtime is gone; that of the section is left.
             wait_for(|| handle.dump().task_holds == 1);
             go.send(7).unwrap();
             assert_eq!(task.join().unwrap(), 7);

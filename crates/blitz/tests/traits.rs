@@ -1,5 +1,5 @@
-//! Checks the traits of each public type: `Send`, `Sync`, `Debug`, `Error`. A change here affects
-//! users.
+//! Checks which of the traits `Send`, `Sync`, `Debug`, `Error` and `UnwindSafe` public types
+//! implement. A change here affects users.
 
 use std::cell::Cell;
 use std::error::Error;
