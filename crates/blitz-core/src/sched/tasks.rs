@@ -16,7 +16,8 @@ use blitz_parts::tuning::{DRIVER_TASKS_PART, LIFO_POLLS_MAX};
 use std::mem::ManuallyDrop;
 
 impl Tasks<'_> {
-    /// Puts a task that was woken or spawned on this worker where it is polled next.
+    /// Queues a task that was woken or spawned on this worker. Usually it goes into the LIFO slot,
+    /// and is polled next.
     pub(crate) fn schedule(self, task: Runnable) {
         if self.own().tasks.parking.get() {
             return schedule_from_outside(self.team(), task);
@@ -37,8 +38,9 @@ impl Tasks<'_> {
         }
     }
 
-    /// Whether other workers take tasks out of this worker's ring. If not, the watch rescues only
-    /// the newest task of a stuck worker: the others wait where they were woken.
+    /// Whether this is the stealing scheduler, and other workers take tasks out of this worker's
+    /// ring. Without stealing, the watch rescues only the newest task of a stuck worker: the others
+    /// wait where they were woken. The bitmap scheduler puts woken tasks into its tree instead.
     fn shares_ring(self) -> bool {
         self.team().config.stealing && self.team().bitmap().is_none()
     }
@@ -54,7 +56,7 @@ impl Tasks<'_> {
 
     pub(super) fn notify_of_task(self) {
         if self.own().dispatching.get() {
-            // If there are many events, all of their tasks are announced together later.
+            // `dispatch` announces the tasks of all events together at its end, if they are many.
             return;
         }
         let woken = self.team().sleep().new_task();
@@ -118,7 +120,8 @@ impl Tasks<'_> {
         self.queues.lifo.take().or_else(batched).or_else(|| self.pop_ring())
     }
 
-    /// Returns which work goes first now. Returns each turn of other work once.
+    /// Returns which work goes first now. A turn of other work is returned once: after that, own
+    /// work goes first again.
     #[inline]
     pub(crate) fn take_turn(self) -> Turn {
         self.own().tasks.tick.take_turn()
