@@ -114,8 +114,8 @@ impl SummaryTree {
         leaf % workers.max(1)
     }
 
-    /// Which leaves of the partition of `worker`, one of `workers`, have a bit: the i-th, modulo
-    /// 64, is bit i.
+    /// Returns which leaves have a bit, in the partition of `worker`, one of `workers`. The i-th
+    /// leaf of the partition is bit `i % 64`.
     pub(super) fn partition_summary(&self, worker: usize, workers: usize) -> u64 {
         let own = (worker..self.leaf_count()).step_by(workers.max(1));
         let leaves = own.filter_map(|leaf| self.leaves.get(leaf));
@@ -133,8 +133,9 @@ impl SummaryTree {
         self.crew.load().sleepers()
     }
 
-    /// Returns what the setter of a task has to do: perhaps wake a sleeper. `is_any_looking`: a
-    /// worker is awake and looks for work; it finds the task, or sees it when it stops looking.
+    /// Returns what the setter of a task has to do: perhaps wake a sleeper. `is_any_looking` says
+    /// whether a worker is awake and looks for work. Such a worker finds the task, or announces it
+    /// when it stops looking.
     #[inline]
     pub(super) fn release(&self, task: Marked, is_any_looking: impl FnOnce() -> bool) -> Told {
         self.crew.release(task, is_any_looking)

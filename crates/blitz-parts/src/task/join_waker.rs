@@ -33,7 +33,8 @@ impl JoinWaker {
         }
     }
 
-    /// The waker of a poll that is a probe is of no known table; its clone is.
+    /// Keeps the clone of a waker whose table is not `VTABLE`. In the polls of a probed task, the
+    /// task's own waker is such a waker; its clone has `VTABLE`, and needs no box.
     fn of_foreign(clone: Waker) -> JoinWaker {
         match waker::header_of(&clone) {
             Some(task) => {
@@ -104,9 +105,9 @@ impl JoinPlace {
         JoinWaker { word: unsafe { NonNull::new_unchecked(self.0.load(Relaxed)) } }
     }
 
-    /// Whether `waker` and the waker here are of the same task; false for a waker in a box. It is
-    /// for a thread that does not own the place: the owner may consume the waker meanwhile, and the
-    /// box with it.
+    /// Whether `waker` and the waker here are of the same task; false for a waker in a box. The
+    /// calling thread may not own the place. In that case the owner may free the box at any time,
+    /// so this does not look into it.
     #[inline]
     pub(super) fn is_of_same_task(&self, waker: &Waker) -> bool {
         waker::header_of(waker).is_some_and(|task| task.as_ptr() == self.0.load(Relaxed))
