@@ -38,7 +38,7 @@ fn tries<R: Try>() -> &'static str {
     type_name::<R>()
 }
 
-/// A type of any size in a tuple.
+/// Stands for type `T` in a tuple, whatever its size.
 type PhantomOf<T> = std::marker::PhantomData<T>;
 
 /// A collection by value, by reference and by mutable reference.
