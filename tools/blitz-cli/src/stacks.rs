@@ -38,7 +38,7 @@ struct Stack {
     frames: Vec<String>,
 }
 
-/// Prints the stack of each worker.
+/// Prints the stack of each worker, and of each other thread whose name begins with [`PREFIX`].
 pub fn run(args: &StacksArgs) -> Result<(), Failure> {
     let debugger = Debugger::installed().ok_or_else(|| {
         Failure(
@@ -206,8 +206,8 @@ fn parse(output: &str) -> Vec<Stack> {
     stacks
 }
 
-/// The thread whose section a line begins: `Thread 2 (Thread 0x7f (LWP 71) "blitz-0"):`, or `TID
-/// 71:`.
+/// Returns the thread's id if `line` is the first line about a thread: gdb prints
+/// `Thread 2 (Thread 0x7f (LWP 71) "blitz-0"):`, eu-stack prints `TID 71:`.
 fn thread_of(line: &str) -> Option<u32> {
     let number = match line.strip_prefix("TID ") {
         Some(number) => number,
