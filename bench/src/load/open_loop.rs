@@ -73,8 +73,8 @@ impl OpenLoop {
         Ok(clients)
     }
 
-    /// Returns when each request of a run of length `time` is due. There is at least one per
-    /// connection.
+    /// Returns the times at which the requests of a run of length `time` are due. There is at least
+    /// one request per connection.
     fn schedule(&self, time: Duration) -> Vec<Duration> {
         let interval = Duration::from_secs(1) / self.rate;
         let requests = (time.as_secs_f64() * f64::from(self.rate)) as usize;
@@ -98,7 +98,8 @@ impl Ask for OpenLoop {
         let (talk, writers, requests) = (self.talk, &mut self.writers, schedule.len());
         let (poll, events, readers) = (&mut self.poll, &mut self.events, &mut self.readers);
         let (arrivals, asked_late) = thread::scope(|scope| {
-            // These threads end with the load, so that the caller's thread keeps its settings.
+            // The load changes settings of its threads. It has threads of its own, so that the
+            // caller's thread keeps its settings.
             let write = scope.spawn(|| write_all(writers, talk, &schedule, start));
             let read = scope.spawn(move || {
                 prefer_this_thread();
