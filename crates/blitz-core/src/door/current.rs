@@ -84,8 +84,8 @@ pub fn scheduler() -> Scheduler {
 
 /// Returns what the workers of the current or the global pool have done so far.
 ///
-/// Counting is always on. Counting the jobs that wait holds up workers with private forks for some
-/// microseconds.
+/// Counting is always on. This call also counts the queued jobs, which holds up workers with
+/// private forks for some microseconds.
 ///
 /// ```
 /// blitz::join(|| (), || ());
@@ -157,7 +157,7 @@ pub fn tasks() -> TaskList {
 /// the watch, which looks while work waits, and by calls of this function. So a worker that is
 /// stuck while nothing waits is in the list 20 ms after the first call. A worker in
 /// [`block_in_place`](crate::block_in_place) is not in the list: it has said that it blocks, and
-/// another thread works in its place. No worker stops for it.
+/// another thread works in its place. No worker stops for this call.
 ///
 /// [`PoolBuilder::stall_handler`](crate::PoolBuilder::stall_handler) is called for each of them.
 ///
@@ -177,10 +177,10 @@ pub fn stalls() -> Vec<StallReport> {
 
 /// Returns which task waits for what in the current or the global pool, and which waits never end.
 ///
-/// It knows the tasks that await each other's join handles, sockets and other descriptors with
-/// their peers, timers, closures of [`spawn_blocking`](crate::spawn_blocking), and workers that
-/// wait for each other. It does not know the holder of a lock or of the other end of a channel:
-/// such a wait has an unknown holder.
+/// It knows which tasks wait for each other's join handles, for sockets and other descriptors (and
+/// their peers), for timers, for closures of [`spawn_blocking`](crate::spawn_blocking) and for jobs
+/// of [`spawn_cpu`](crate::spawn_cpu). It also knows which workers wait for each other. It does not
+/// know the holder of a lock or of the other end of a channel: such a wait has an unknown holder.
 ///
 /// Its findings about deadlocks and lost wakers are certain: nothing else could wake these tasks.
 /// No worker stops for it, and it also works when the pool hangs.
@@ -209,7 +209,7 @@ pub fn explain() -> Explanation {
 /// It waits for the polls for one second at most, even if the pool hangs. Call it from a thread
 /// that is not a worker, since a worker polls nothing while it probes. Only one thread of a process
 /// probes at a time; the others wait for their turn. A turn ends after at most that second and the
-/// lookup of names, even if a worker that should poll waits for its own turn.
+/// lookup of names, even if a worker that should poll is itself waiting for a turn to probe.
 ///
 /// Names of functions need a program that is not stripped; lines need information for debuggers
 /// (`debug = "line-tables-only"`). Looking them up takes some tenths of a second the first time.
@@ -300,8 +300,8 @@ pub(super) fn try_with_another_team<R>(f: impl FnOnce(&Team) -> R) -> Result<R, 
     }
 }
 
-/// As [`with_current_team`], with a hold that keeps the team at work. There is no hold if the team
-/// is ending or has ended, and the current thread is not inside it.
+/// As [`with_current_team`], with a hold that keeps the team at work. There may be no hold if the
+/// team was entered: see [`hold`].
 #[track_caller]
 pub(super) fn with_held_team<R>(f: impl FnOnce(&Team, Option<Hold>) -> R) -> R {
     match entered() {
@@ -310,8 +310,8 @@ pub(super) fn with_held_team<R>(f: impl FnOnce(&Team, Option<Hold>) -> R) -> R {
     }
 }
 
-/// As [`with_held_team`], for work that threads other than the team's workers run. There is no hold
-/// if the workers are leaving, either.
+/// As [`with_held_team`], for work that threads other than the team's workers run. If the team was
+/// not entered, there is no hold once its workers are leaving.
 #[track_caller]
 pub(super) fn with_team_at_work<R>(f: impl FnOnce(&Team, Option<Hold>) -> R) -> R {
     match entered() {

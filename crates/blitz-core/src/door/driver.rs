@@ -52,8 +52,8 @@ pub fn of<D: Driver>(
     handle.team().driver_arc(make)
 }
 
-/// Returns when the pool that [`with_plugged`] would use was built, if that pool was built with a
-/// paused clock.
+/// Returns the moment at which the pool that [`with_plugged`] would use was built, if it was built
+/// with a paused clock.
 #[must_use]
 pub fn paused_since() -> Option<Instant> {
     try_with_current_team(|team| team.config.paused_since).flatten()

@@ -1,4 +1,4 @@
-//! Decides at which forks a worker checks whether the relief worker needs its processor.
+//! Decides at which forks a worker checks whether to leave its processor to the relief worker.
 //!
 //! A fork is often shorter than a reading of the clock. So the worker reads the clock only at some
 //! forks, about every [`FORK_CLOCK_EVERY`], and checks when [`FORK_LOOK_EVERY`] has passed.
@@ -9,12 +9,13 @@ use blitz_parts::tuning::{FORK_CLOCK_EVERY, FORK_LOOK_EVERY, FORK_STEP_MAX};
 use std::cell::Cell;
 use std::time::Duration;
 
-/// One worker's count of forks between two looks.
+/// One worker's count of forks until it reads the clock, with the times at which it last read the
+/// clock and last looked.
 #[derive(Debug, Default)]
 pub(crate) struct Attention {
     /// Forks left until the clock is read.
     left: Cell<u32>,
-    /// How many forks there were between the last two readings.
+    /// How many forks there are from the last reading to the next one.
     step: Cell<u32>,
     /// When the clock was read last.
     read: Cell<Duration>,
@@ -101,7 +102,7 @@ mod tests {
             attention.is_due(|| Duration::from_secs(1));
         }
         assert_eq!(attention.step.get(), FORK_STEP_MAX);
-        // Longer forks bring the clock back within a few readings.
+        // If forks take longer, the clock is soon read at each of them again.
         let later = Cell::new(Duration::from_secs(2));
         while attention.step.get() > 1 {
             later.set(later.get() + FORK_LOOK_EVERY);

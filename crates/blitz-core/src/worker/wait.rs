@@ -23,7 +23,8 @@ use blitz_parts::tuning;
 #[derive(Clone, Copy)]
 pub(crate) enum Help<'a> {
     /// Any work, jobs and tasks. A worker that waits like this counts as searching, so it must take
-    /// any work. If the stack has no room for that, it waits as with [`Help::Tasks`].
+    /// any work. If the stack has no room for that, it waits as with [`Help::Tasks`], but may also
+    /// run its own older jobs.
     Anything,
     /// Its own newer jobs, descendants of the awaited job, jobs from outside and tasks; then it
     /// parks.
@@ -84,7 +85,7 @@ impl Owner<'_> {
         let _aside = Aside::begin();
         self.forget_poll_end();
         let (outer, shown) = (self.own_trail().wait(), self.queues.shown.get());
-        // Check once: everything that this wait begins lies on top of this frame.
+        // Check once: the wait runs all work on top of this same frame.
         let room = room();
         match help {
             Help::Anything if room == Room::Strangers => self.wait_helping_all(latch, mark),
@@ -163,8 +164,9 @@ impl Owner<'_> {
         let _aside = Aside::begin();
         let room = room();
         if room < Room::Needed {
-            // Other workers must poll this worker's tasks and those that are woken; but it may be
-            // the only worker.
+            // There is no room to poll a task here. Other workers must poll this worker's tasks,
+            // and those that its visit to the driver wakes. It visits the driver itself, since it
+            // may be the only worker.
             self.tasks().give_away();
             let visit = self.tasks().while_parking(|| self.visit_driver());
             self.call_wakers_for_others(visit, room);
@@ -200,7 +202,8 @@ impl Owner<'_> {
         Some(job)
     }
 
-    /// Finds any work, descendants of this wait first. Neither jobs nor tasks always come first.
+    /// Finds any work: first the work whose turn it is, then either tasks or jobs, alternately. The
+    /// jobs of this wait go before other jobs.
     fn find_while_waiting(self, latch: &JobLatch, mark: Mark<Header>, look: Look) -> Option<Found> {
         self.forget_poll_end();
         let turn = self.tasks().take_turn();
@@ -383,8 +386,8 @@ impl Owner<'_> {
         }
     }
 
-    /// Calls the wakers that a visit has left to this worker. Other workers get the tasks that they
-    /// wake.
+    /// Calls the wakers that a visit has left to this worker. The tasks that these wakers wake go
+    /// to other workers.
     fn call_wakers_for_others(self, visit: Visit, room: Room) {
         if visit == Visit::Wakers && self.may_call_wakers(room) {
             self.call_wakers();
