@@ -41,7 +41,8 @@ fn take_one(left: &AtomicUsize) -> bool {
     left.fetch_update(Relaxed, Relaxed, |left| left.checked_sub(1)).is_ok()
 }
 
-/// A layer with a word that all parts share: a remaining count, or whether the loop is over.
+/// A layer with a word that all parts share: how many items are still to be taken or skipped, or
+/// whether the taking or skipping is over.
 macro_rules! any {
     ($name:ident, $layer:ident [$($f:ident: $F:ident)?], $shared:ident: $Shared:ty = |$it:ident| $new:expr,
      [$($params:tt)*] $from:ty => $to:ty where [$($bounds:tt)*],

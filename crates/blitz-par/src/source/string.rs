@@ -18,7 +18,8 @@ use std::fmt;
 use std::ops::{Range, RangeBounds};
 use std::str;
 
-/// Folds all parts of `text`; a macro, since patterns of the standard library cannot be named.
+/// Folds all parts of `text`. It is a macro, since a function would have to name the standard
+/// library's trait for patterns, which is unstable.
 macro_rules! fold_parts {
     ($pattern:expr, $kind:expr, $text:expr, $init:expr, $f:expr) => {
         match $kind {
@@ -105,13 +106,13 @@ impl Pattern for char {
     }
 }
 
-/// The only byte of a character.
+/// Returns the byte of an ASCII character; `None` for any other character.
 #[inline]
 fn byte(c: char) -> Option<u8> {
     u8::try_from(c).ok().filter(u8::is_ascii)
 }
 
-/// The parts of a text between bytes that are characters.
+/// The parts into which an ASCII character divides a text.
 struct Parts<'a> {
     text: &'a str,
     /// Where the next part begins; after the text if there is none.
@@ -397,8 +398,9 @@ fn without_return(line: &str) -> &str {
     line.strip_suffix('\r').unwrap_or(line)
 }
 
-/// Parts of a string by a chain of closures. Named types would need function pointers, and such a
-/// loop would spend its time on a call for each character or part.
+/// A parallel iterator over parts of a string that hides a chain of adaptors with closures. If it
+/// were an alias of the chain's type, the closures would have to be function pointers, and the loop
+/// would spend its time on a call for each character or part.
 macro_rules! parts {
     ($(#[$doc:meta])* $name:ident, |$text:ident| $chain:expr) => {
         $(#[$doc])*
