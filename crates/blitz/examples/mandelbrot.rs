@@ -11,7 +11,7 @@ const WIDTH: usize = 900;
 const HEIGHT: usize = 600;
 const LIMIT: u32 = 500;
 
-/// Returns after how many steps the point of a pixel has escaped.
+/// Returns the number of steps until the point of a pixel escapes; `LIMIT` if it does not.
 fn steps(x: usize, y: usize) -> u32 {
     let re = x as f64 / WIDTH as f64 * 3.0 - 2.0;
     let im = y as f64 / HEIGHT as f64 * 2.0 - 1.0;
