@@ -48,6 +48,12 @@ pub trait Reducer<T>: Sync {
         false
     }
 
+    /// Whether a part that begins at `place` now cannot change the result. It is asked without a
+    /// part, since a part may need a value and pass one on.
+    fn is_over(&self, _place: &Place) -> bool {
+        false
+    }
+
     /// Whether no part after `out` can change the result.
     #[inline]
     fn is_settled(&self, _out: &Self::Out) -> bool {
@@ -125,6 +131,10 @@ pub trait Layer<T>: Sync {
     fn is_done(&self, acc: &Self::Acc, place: &Place) -> bool {
         self.next().is_done(self.peek(acc), place)
     }
+    /// Whether a part that begins now changes nothing: see [`Reducer::is_over`].
+    fn is_over(&self, place: &Place) -> bool {
+        self.next().is_over(place)
+    }
 }
 
 /// The state of the reducer behind a layer.
@@ -172,6 +182,10 @@ impl<T, L: Layer<T>> Reducer<T> for Over<L> {
     #[inline]
     fn is_done(&self, acc: &L::Acc, place: &Place) -> bool {
         self.0.is_done(acc, place)
+    }
+
+    fn is_over(&self, place: &Place) -> bool {
+        self.0.is_over(place)
     }
 
     #[inline]

@@ -432,18 +432,7 @@ where
         let compute = |here: Here<'_>, _stolen: bool| {
             let turn = Turn { here, plan, place };
             let run = each(turn, work);
-            let is_done = matches!(&run, Run::Live(acc) if reducer.is_done(acc, &place));
-            // The part ends before another one begins: that one may need what the part was given.
-            let out = run.done(reducer, &turn);
-            // If a part is done, later windows still run, unless a new part would be done, too.
-            let is_over = is_done && {
-                let turn = Turn { place: beyond, ..turn };
-                let begun = reducer.start(&beyond);
-                let is_over = reducer.is_done(&begun, &beyond);
-                drop(reducer.finish(begun, &turn));
-                is_over
-            };
-            (out, is_over)
+            (run.done(reducer, &turn), reducer.is_over(&beyond))
         };
         // The first window has no window before it to deliver, so it needs no ticket.
         let ticket = ready.as_ref().and_then(|_| Held::take(plan));

@@ -166,6 +166,10 @@ where
             || state.before.as_ref().is_some_and(|out| self.next.is_settled(out))
     }
 
+    fn is_over(&self, place: &Place) -> bool {
+        self.next.is_over(place)
+    }
+
     fn is_settled(&self, out: &Self::Out) -> bool {
         self.next.is_settled(out)
     }

@@ -134,6 +134,10 @@ impl<T: Clone + Send, N: Reducer<T>> Reducer<T> for Between<'_, T, N> {
         self.next.is_done(&state.acc, place)
     }
 
+    fn is_over(&self, place: &Place) -> bool {
+        self.next.is_over(place)
+    }
+
     fn is_settled(&self, part: &Self::Out) -> bool {
         self.next.is_settled(&part.out)
     }

@@ -123,6 +123,12 @@ macro_rules! layer {
                 let $state = self;
                 let is_done = $done;
                 is_done || self.next.is_done(acc, place)
+            }
+
+            fn is_over(&self, place: &Place) -> bool {
+                let $state = self;
+                let is_over = $done;
+                is_over || self.next.is_over(place)
             })?
         }
     };

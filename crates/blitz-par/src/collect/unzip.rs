@@ -263,6 +263,10 @@ where
         self.first.is_done(&acc.0, place) && self.second.is_done(&acc.1, place)
     }
 
+    fn is_over(&self, place: &Place) -> bool {
+        self.first.is_over(place) && self.second.is_over(place)
+    }
+
     fn is_settled(&self, out: &Self::Out) -> bool {
         self.first.is_settled(&out.0) && self.second.is_settled(&out.1)
     }

@@ -134,6 +134,10 @@ impl<T, U: Send, F: Fn(T) -> Option<U> + Sync, M: Mark> Reducer<T> for Find<F, M
         self.mark.is_done(acc.is_some(), place)
     }
 
+    fn is_over(&self, place: &Place) -> bool {
+        self.mark.is_done(false, place)
+    }
+
     fn is_settled(&self, out: &Option<U>) -> bool {
         !M::LAST && out.is_some()
     }

@@ -77,7 +77,11 @@ where
         both(&self.f, left, right)
     }
 
-    fn is_done(&self, _: &Self::Acc, _: &Place) -> bool {
+    fn is_done(&self, _: &Self::Acc, place: &Place) -> bool {
+        self.is_over(place)
+    }
+
+    fn is_over(&self, _: &Place) -> bool {
         self.is_over.load(Relaxed)
     }
 }
@@ -129,7 +133,11 @@ where
         }
     }
 
-    fn is_done(&self, _: &Self::Acc, _: &Place) -> bool {
+    fn is_done(&self, _: &Self::Acc, place: &Place) -> bool {
+        self.is_over(place)
+    }
+
+    fn is_over(&self, _: &Place) -> bool {
         self.is_over.load(Relaxed)
     }
 }

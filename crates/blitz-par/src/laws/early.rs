@@ -110,6 +110,17 @@ fn results_in_order_end_when_the_loop_does() {
         given().take_any(10).for_each_in_order_within(3, |_| seen += 1);
         all().intersperse(7).take_any(10).for_each_in_order_within(3, |_| seen += 1);
         assert_eq!(seen, 40);
+        // What a part passes on at its end counts once, and nothing else does.
+        let pass = AtomicUsize::new(0);
+        let part = || all().take_any(100).fold(|| 0, |sum, n| sum + n);
+        let ends = || part().inspect(|_| ignore(pass.fetch_add(1, Relaxed)));
+        let mut sums = 0;
+        ends().for_each_in_order_within(10, |_| sums += 1);
+        assert_eq!(pass.into_inner(), sums);
+        let parts = || (0..100).into_par_iter().try_fold(|| 0, |_, n| (n != 25).then_some(n));
+        let mut taken = 0;
+        parts().take_any(5).for_each_in_order_within(10, |_| taken += 1);
+        assert_eq!(taken, 5);
         // Here only parts of the loop end early.
         let sums = (0..100).into_par_iter().try_fold(|| 0, |_, n| (n != 25).then_some(n));
         let mut none = 0;
