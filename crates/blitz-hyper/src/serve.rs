@@ -206,7 +206,8 @@ impl<L: Listener, M, H> Serve<L, M, H> {
     }
 
     /// Calls `handler` with each error of a connection and of `accept`. Clients that vanish cause
-    /// such errors, too, so without a handler they are ignored.
+    /// such errors, too, so without a handler they are ignored. An error that ends the server is
+    /// passed on at once, and returned when the server has ended.
     pub fn on_error(self, handler: impl Fn(BoxError) + Send + Sync + 'static) -> Self {
         self.change(|settings| settings.on_error = Arc::new(handler))
     }
@@ -275,6 +276,8 @@ where
                     let (stream, peer) = match accepted {
                         Ok(accepted) => accepted,
                         Err(error) => {
+                            // The server may go on for long, and the handler learns of it now.
+                            on_error(io::Error::new(error.kind(), error.to_string()).into());
                             broken = Some(error);
                             break;
                         }

@@ -181,7 +181,9 @@ fn a_listener_that_breaks_ends_no_request() {
         let address = listener.local_addr().unwrap();
         let (breaks, error) = oneshot::channel();
         let shutdown = Shutdown::new();
-        let server = blitz::spawn(serve(Breaks { error, listener }, app).with_shutdown(&shutdown));
+        let (tell, mut told) = mpsc::unbounded_channel();
+        let server = serve(Breaks { error, listener }, app).with_shutdown(&shutdown);
+        let server = blitz::spawn(server.on_error(move |error| drop(tell.send(error.to_string()))));
         let mut idle = Client::http1(address).await;
         text(idle.send(request("GET", "/", "")).await.unwrap()).await;
         let mut client = Client::http1(address).await;
@@ -190,6 +192,7 @@ fn a_listener_that_breaks_ends_no_request() {
         breaks.send(io::ErrorKind::InvalidInput.into()).unwrap();
         idle.closed().await;
         shutdown.draining().await;
+        while told.recv().await.unwrap() != "invalid input parameter" {}
         assert!(!server.is_finished());
         slow.gate.add_permits(1);
         assert_eq!(text(answer.await.unwrap().unwrap()).await, "at last");
