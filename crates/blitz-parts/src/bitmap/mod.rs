@@ -247,11 +247,6 @@ impl Bitmap {
         true
     }
 
-    /// As [`free`](Self::free), for a thread outside the pool.
-    pub fn free_outside(&self, slot: SlotId) -> bool {
-        self.free(&mut self.outside(), slot)
-    }
-
     fn outside(&self) -> MutexGuard<'_, SlotCache> {
         // Only numbers change under the lock, so poisoning does no harm.
         self.outside.lock().unwrap_or_else(PoisonError::into_inner)
