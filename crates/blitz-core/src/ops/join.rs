@@ -27,7 +27,9 @@ impl FnContext {
         FnContext { migrated, stays_here: PhantomData }
     }
 
-    /// Whether the closure runs on a thread other than the one that called `join_context`.
+    /// Whether the closure was taken by a worker that looked for work, which is usually another
+    /// thread than the one that called `join_context`. It is the same thread if that worker waits
+    /// for something else and takes its own oldest fork.
     #[inline]
     #[must_use]
     pub fn migrated(&self) -> bool {
