@@ -614,6 +614,8 @@ pub enum Step {
     TaskProbeNumbers,
     /// `task`: a probe notes only the stacks of polls that began in it.
     TaskProbePollBegins,
+    /// `task`: the cancellation of a probed task counts as a poll.
+    TaskProbeCancelled,
     /// `core/worker`: a fork is kept private only while a worker that looks for work is awake.
     RuntimeKeepsFromAwake,
     /// `core/sched`: a task that yields behind another one is announced.

@@ -339,7 +339,9 @@ impl<F: Future + 'static, S: Scheduler> Cell<F, S> {
         let poll = ProbedPoll::begin(header.addr().get());
         // SAFETY: the caller's obligations are those of `cancel`.
         unsafe { Self::cancel(header) };
-        poll.end();
+        if !broken(Step::TaskProbeCancelled) {
+            poll.end();
+        }
     }
 
     /// Ends the task without an output: it panicked, or was cancelled if there is no payload.

@@ -95,6 +95,11 @@ fn task_13_a_probe_sees_that_its_task_is_cancelled() {
 }
 
 #[test]
+fn canary_a_cancelled_task_does_not_count_as_polled() {
+    canary(&[Step::TaskProbeCancelled], None, a_probe_of_a_task_that_is_cancelled);
+}
+
+#[test]
 fn task_13_the_poll_of_a_probe_has_its_waker() {
     check(20, None, a_probe_alone);
 }
