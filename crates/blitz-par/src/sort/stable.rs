@@ -14,22 +14,40 @@ where
     T: Send,
     F: Fn(&T, &T) -> Ordering + Sync,
 {
+    let f = &f;
+    let one = |slice: &mut [T]| slice.sort_by(f);
+    sort_by_length(slice, f, Ordering::is_gt, one, |here, slice, alone| {
+        let mut memory = Vec::with_capacity(slice.len());
+        merge_sort(here, slice, memory.spare_capacity_mut(), f, alone);
+    });
+}
+
+/// Sorts `slice` by `one`, or by `many` if it is long and there are several workers, unless it is
+/// in order already or `is_reversed`. `many` gets the length up to which a part is not cut.
+pub(super) fn sort_by_length<T, F>(
+    slice: &mut [T],
+    f: &F,
+    is_reversed: impl Fn(Ordering) -> bool + Copy + Send + Sync,
+    one: impl FnOnce(&mut [T]) + Send,
+    many: impl FnOnce(Here<'_>, &mut [T], usize) + Send,
+) where
+    T: Send,
+    F: Fn(&T, &T) -> Ordering + Sync,
+{
     if slice.len() < 2 * tuning::SORT_ALONE {
-        slice.sort_by(f);
-        return;
+        return one(slice);
     }
-    let (f, is_inside) = (&f, is_inside());
-    if !is_inside && is_one_run_alone(slice, f, Ordering::is_gt) {
+    let is_inside = is_inside();
+    if !is_inside && is_one_run_alone(slice, f, is_reversed) {
         return;
     }
     enter(|here| match here.workers() {
-        1 if is_inside && is_one_run_alone(slice, f, Ordering::is_gt) => (),
-        1 => slice.sort_by(f),
+        1 if is_inside && is_one_run_alone(slice, f, is_reversed) => (),
+        1 => one(slice),
         workers => {
             let alone = alone(slice.len(), workers);
-            if !is_inside || !is_one_run(here, slice, alone, f, Ordering::is_gt) {
-                let mut memory = Vec::with_capacity(slice.len());
-                merge_sort(here, slice, memory.spare_capacity_mut(), f, alone);
+            if !is_inside || !is_one_run(here, slice, alone, f, is_reversed) {
+                many(here, slice, alone);
             }
         }
     });
@@ -38,7 +56,7 @@ where
 /// As [`is_one_run`], on the current thread. A thread outside of the pool checks by itself: it is
 /// likely to have the items in its cache, and to wake a worker takes as long as to compare 100,000
 /// numbers.
-pub(super) fn is_one_run_alone<T>(
+fn is_one_run_alone<T>(
     slice: &mut [T],
     f: impl Fn(&T, &T) -> Ordering,
     is_reversed: impl Fn(Ordering) -> bool,
@@ -54,7 +72,7 @@ pub(super) fn is_one_run_alone<T>(
 /// Whether `f` returns true for each two neighbours.
 ///
 /// It asks for some pairs before it looks at the answers. So the compiler can use vector
-/// instructions, and a million numbers take two thirds of the time of `is_sorted_by`.
+/// instructions, and a million numbers take 0.4 of the time of `is_sorted_by`.
 fn are_all<T>(slice: &[T], f: impl Fn(&T, &T) -> bool) -> bool {
     const PAIRS: usize = 16;
     let mut rest = slice;
@@ -69,13 +87,13 @@ fn are_all<T>(slice: &[T], f: impl Fn(&T, &T) -> bool) -> bool {
 }
 
 /// The length up to which a part is not cut.
-pub(super) fn alone(len: usize, workers: usize) -> usize {
+fn alone(len: usize, workers: usize) -> usize {
     (len / workers.saturating_mul(tuning::SORT_PARTS)).max(tuning::SORT_ALONE)
 }
 
 /// Whether `slice` is in order now: it was before, or `is_reversed` holds for each two neighbours
 /// and this function has reversed it.
-pub(super) fn is_one_run<T, F>(
+fn is_one_run<T, F>(
     here: Here<'_>,
     slice: &mut [T],
     alone: usize,

@@ -3,9 +3,8 @@
 
 #![forbid(unsafe_code)]
 
-use super::stable::{alone, is_one_run, is_one_run_alone};
-use crate::here::{Here, enter, is_inside};
-use crate::tuning;
+use super::stable::sort_by_length;
+use crate::here::Here;
 use std::cmp::Ordering;
 
 /// Sorts `slice`; equal items may change their order.
@@ -14,24 +13,10 @@ where
     T: Send,
     F: Fn(&T, &T) -> Ordering + Sync,
 {
-    if slice.len() < 2 * tuning::SORT_ALONE {
-        slice.sort_unstable_by(f);
-        return;
-    }
-    let (f, is_inside) = (&f, is_inside());
-    if !is_inside && is_one_run_alone(slice, f, Ordering::is_ge) {
-        return;
-    }
-    enter(|here| match here.workers() {
-        1 if is_inside && is_one_run_alone(slice, f, Ordering::is_ge) => (),
-        1 => slice.sort_unstable_by(f),
-        workers => {
-            let alone = alone(slice.len(), workers);
-            if !is_inside || !is_one_run(here, slice, alone, f, Ordering::is_ge) {
-                sort(here, slice, f, alone);
-            }
-        }
-    });
+    let f = &f;
+    let one = |slice: &mut [T]| slice.sort_unstable_by(f);
+    let many = |here: Here<'_>, slice: &mut [T], alone| sort(here, slice, f, alone);
+    sort_by_length(slice, f, Ordering::is_ge, one, many);
 }
 
 /// Sorts `slice`; parts of at most `alone` items are not cut.
