@@ -14,11 +14,12 @@ use crate::sched::end::{end_orphaned_sections_if_closing, end_orphaned_sections_
 use crate::sched::hold::{Hold, job};
 use crate::sched::inject;
 use crate::sched::work::has_work;
-use crate::state::Turn;
+use crate::state::{Clocks, Stopwatch, Turn};
 use crate::team::{Owner, Slept, Team, Worker, current};
 use blitz_parts::prim::{Instant, since_start};
 use blitz_parts::task::Runnable;
-use blitz_parts::thread;
+use blitz_parts::thread::{self, ThreadId};
+use blitz_parts::ticks;
 use blitz_parts::tuning::{RELIEF_LINGERS, RELIEF_POLL_LONG, RELIEF_SLICE};
 use std::time::Duration;
 
@@ -67,9 +68,10 @@ impl Owner<'_> {
     fn relieve_until_over(self) -> Relieved {
         let sleep = self.team().sleep();
         let mut needed = Instant::now();
+        let mut stopwatch = Stopwatch::new(OwnClocks(thread::current()));
         while !sleep.is_stopping() {
             if let Some(found) = self.find_on_relief() {
-                self.run_on_relief(found);
+                self.run_on_relief(found, &mut stopwatch);
                 // The relief worker takes no jobs, not even those that its tasks spawn.
                 self.hand_jobs_on();
                 if sleep.on_relief() != Some(self.index()) {
@@ -131,7 +133,7 @@ impl Owner<'_> {
         sees
     }
 
-    fn run_on_relief(self, found: Found) {
+    fn run_on_relief(self, found: Found, stopwatch: &mut Stopwatch<OwnClocks>) {
         let Found::Task(task) = found else { return self.run(found) };
         let (long, address) = (&self.team().long_tasks, task.header().addr().get());
         // A task that was never polled is judged by other tasks of its type.
@@ -139,12 +141,10 @@ impl Owner<'_> {
         if long.contains(address) || kind.is_some_and(|kind| long.contains(kind)) {
             return leave_to_seats(self.team(), task, kind);
         }
-        let before = used();
         long.set_tried(kind);
-        self.tasks().poll(task);
+        let is_long = stopwatch.is_long(|| self.tasks().poll(task));
         long.set_tried(None);
-        // Compare processor time: this thread may have waited for a processor.
-        if used().saturating_sub(before) > RELIEF_POLL_LONG {
+        if is_long {
             long.remember(kind.unwrap_or(address));
         }
     }
@@ -155,11 +155,19 @@ pub(super) fn is_last_for_a_seat(team: &Team) -> bool {
     team.seats.free() > 0 && !team.spares.is_any_left() && has_work(team)
 }
 
-/// The processor time that this thread has used. If the system does not report it, the time since
-/// some moment. On such systems the watch never finds a computing worker, so only this measurement
-/// notes long polls.
-fn used() -> Duration {
-    thread::time_used(thread::current()).unwrap_or_else(since_start)
+/// The clocks of the current thread.
+struct OwnClocks(ThreadId);
+
+impl Clocks for OwnClocks {
+    fn now(&self) -> Duration {
+        ticks::to_duration(ticks::now())
+    }
+
+    /// If the system does not report the processor time, the time since some moment. On such
+    /// systems the watch never finds a computing worker, so only this measurement notes long polls.
+    fn used(&self) -> Duration {
+        thread::time_used(self.0).unwrap_or_else(since_start)
+    }
 }
 
 /// Workers that have been inside one poll or job for long.
