@@ -1,8 +1,9 @@
-//! A counter with one writer: no read-modify-write, readable by any thread.
+//! A counter for statistics. With one writer it needs no read-modify-write; any thread may read it.
 
 use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-/// A statistic that one thread writes and any thread reads.
+/// A statistic that any thread may read. Either one thread writes it by [`add`](Counter::add) and
+/// [`set`](Counter::set), or all threads add to it by [`add_shared`](Counter::add_shared).
 ///
 /// A plain std atomic even under the model checker: statistics take no part in any protocol, and a
 /// modelled access would multiply the interleavings for nothing.

@@ -6,7 +6,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 /// The payload of a panic.
 pub type Payload = Box<dyn Any + Send>;
 
-/// How often a payload's drop may panic with another such payload before it is leaked.
+/// How many payloads of panics in drops are dropped in turn, before the next one is leaked.
 const PANICS_IN_A_ROW: usize = 8;
 
 /// Calls `f`; returns its panic as an error.
@@ -16,8 +16,8 @@ pub(crate) fn caught<R>(f: impl FnOnce() -> R) -> Result<R, Payload> {
 }
 
 /// Drops a panic's payload, or a user's value whose panic is not to be reported. Its drop may panic
-/// in turn, and so may the drop of that panic's payload. After a few of them the last one is
-/// leaked.
+/// in turn, and the drop of that panic's payload may panic, too. After a few such panics the last
+/// payload is leaked.
 ///
 /// ```
 /// struct Bomb;

@@ -67,7 +67,7 @@ mod real {
         core::hint::spin_loop();
     }
 
-    /// Lets others have the core, between two idle rounds.
+    /// Lets other threads have the core, between two idle rounds.
     #[inline]
     pub fn relax() {
         yield_now();
@@ -410,22 +410,22 @@ pub enum Step {
     BarrierLight,
     /// `barrier`: the fence between an exchange and the loads that follow it.
     BarrierAfterExchange,
-    /// `barrier`: the notification of a refusal releases.
+    /// `barrier`: the store after the notification of a refusal releases.
     BarrierToldRelease,
-    /// `deque`: the release store that makes a fork count.
+    /// `deque`: the release store that makes a fork the newest.
     DequeForkRelease,
     /// `deque`: the release store that makes an older fork the newest again.
     DequeTakeBackRelease,
     /// `deque`: the release store of a grown buffer's address.
     DequeGrowRelease,
-    /// `deque`: the fence between a thief's entry into a large ring and its look at which one is in
-    /// use.
+    /// `deque`: the fence between counting a thief as a reader and its second look at which ring is
+    /// in use.
     DequeReaderFence,
-    /// `deque`: a thief that has read a slot of a large ring releases it.
+    /// `deque`: a thief that has read a slot of a large ring counts itself out by a release.
     DequeReaderRelease,
     /// `deque`: the fence between leaving a large ring and looking for thieves in it.
     DequeShrinkFence,
-    /// `deque`: an owner that sees a thief gone sees what it did.
+    /// `deque`: an owner that sees a forcing thief gone sees what the thief did.
     DequeForceAcquire,
     /// `deque`: the owner's fence between lowering the end and reading the top.
     DequePopFence,
@@ -433,7 +433,7 @@ pub enum Step {
     DequeStealFence,
     /// `deque`: the release store that publishes slots.
     DequePublishRelease,
-    /// `deque`: the release store that says which fork is public.
+    /// `deque`: the release store that says which fork is the newest public one.
     DequePublishedRelease,
     /// `deque`: the heavy half of the asymmetric fence when a thief forces exposure.
     DequeForceFence,
@@ -480,7 +480,7 @@ pub enum Step {
     SleepDriverFirst,
     /// `sleep`: the fence between plugging a driver in and looking for sleepers.
     SleepPlugFence,
-    /// `seats`: a worker takes what was noted in one exchange.
+    /// `seats`: a worker takes its notes in one exchange.
     SeatsAttendExchange,
     /// `seats`: a worker's seat is given away in one exchange.
     SeatsLoseOnce,
@@ -510,7 +510,7 @@ pub enum Step {
     ParkLeaveSwap,
     /// `parker`: `unpark` wakes a thread that blocks.
     ParkWake,
-    /// `ring`: the release store that makes a pushed task count.
+    /// `ring`: the release store that makes a pushed task visible.
     RingPushRelease,
     /// `ring`: the release half of every exchange of the head.
     RingHeadRelease,
@@ -668,7 +668,8 @@ pub enum Step {
     EndAwaitedTold,
     /// `core/ops`: a scope notes that a job comes from outside before it posts the job.
     ScopeInjectedFirst,
-    /// `core/blocking`: a thread is started unless as many are idle as closures wait.
+    /// `core/blocking`: a thread is started unless there is an idle thread for each waiting
+    /// closure.
     BlockingCountsIdle,
     /// `core/blocking`: the end of a pool wakes the threads that wait for closures.
     BlockingStopTells,

@@ -3,7 +3,7 @@
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering::Acquire, Ordering::Release};
 
-/// One thread at a time adds entries. They are never moved or removed.
+/// A table whose entries are never moved or removed. One thread at a time adds entries.
 ///
 /// Rows double in size, so a look-up is two loads and growth copies nothing.
 #[derive(Debug)]

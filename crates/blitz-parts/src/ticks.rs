@@ -2,9 +2,10 @@
 //! clock, nanoseconds otherwise. Reading it costs less than half as much as reading the system's
 //! clock.
 //!
-//! Two readings of both clocks give the length of a tick. The first is taken by the first call that
-//! needs the length, or of [`refine`], which the start of a pool calls. The second is taken by each
-//! such call until the two are far enough apart, and after that by [`refine`] only.
+//! Two readings of both clocks give the length of a tick. The first call that needs the length, or
+//! the first call of [`refine`], takes the first reading; the start of a pool calls [`refine`].
+//! Each such call takes the second reading anew, until the two are far enough apart. After that
+//! only [`refine`] does.
 
 use crate::counter::Counter;
 use crate::cycles;

@@ -83,8 +83,8 @@ pub const FOREIGN_YIELDS_MAX: Duration = Duration::from_millis(1);
 pub const YIELD_HARM: Duration = Duration::from_micros(500);
 
 /// How many waits a foreign thread spends without yields after a harmful one, at first and at most.
-/// So a call that loses a slice of some milliseconds costs a few microseconds per call on average,
-/// and less while the load lasts.
+/// So the loss of a slice of some milliseconds costs a few microseconds per call on average, and
+/// less while the load lasts.
 pub const HARM_PAUSE_MIN: u32 = 256;
 /// See [`HARM_PAUSE_MIN`].
 pub const HARM_PAUSE_MAX: u32 = 65_536;
@@ -98,7 +98,7 @@ pub const HARM_PAUSE_MAX: u32 = 65_536;
 /// and 3.22; 30 us gave 1.78 to 1.88 and 60 us 4.9. On one core the 10 us lose: 1.62 against 1.39.
 pub const GUEST_PATIENCE: Duration = Duration::from_micros(10);
 
-/// A yield that takes this long gave the core to another thread: one in vain takes less than 1 us.
+/// A yield that takes this long gave the core to another thread: a vain yield takes less than 1 us.
 pub const YIELD_USED: Duration = Duration::from_micros(3);
 
 /// A wait of a guest's thread that takes this long was a sleep and a wake-up.
@@ -108,8 +108,8 @@ pub const GUEST_SLEPT: Duration = Duration::from_micros(5);
 pub const SPIN_CREDIT: u32 = 3;
 
 /// How many waits a foreign thread then spends without spins, or yields, before it tries once more,
-/// at first and at most. A try that fails costs [`FOREIGN_PATIENCE`], or [`FOREIGN_YIELDS`], so at
-/// most a few per cent.
+/// at first and at most. A try that fails costs [`FOREIGN_PATIENCE`], or [`FOREIGN_YIELDS`], so the
+/// tries cost at most a few per cent.
 pub const SPIN_PAUSE_MIN: u32 = 16;
 /// See [`SPIN_PAUSE_MIN`].
 pub const SPIN_PAUSE_MAX: u32 = 256;
@@ -160,7 +160,7 @@ pub const FOREIGN_LOOK_EVERY: Duration = Duration::from_micros(10);
 
 /// How long a worker polls its own tasks after it took some from the queue, whatever is queued. So
 /// a task that another thread woke or spawned waits for about this, and threads that never stop
-/// spawning leave the own tasks at least half of the worker.
+/// spawning leave the worker's own tasks at least half of its time.
 pub const FOREIGN_LATENCY_TARGET: Duration = Duration::from_micros(50);
 
 /// Fewest and most polls between two looks at the global queue (tasks document).
@@ -173,13 +173,14 @@ pub const INTERVAL_MAX: u32 = if MODELLED { 4 } else { 255 };
 pub const POLL_TIME_ASSUMED: Duration = Duration::from_micros(50);
 
 /// One poll in this many is timed: two readings of the clock cost as much as three short polls. The
-/// interval is computed as often, and one slow poll in the sample makes it short.
+/// interval is computed anew after as many polls ([`BUDGET_PER_TICK`]), and one slow poll in the
+/// sample makes it short.
 pub const POLLS_PER_SAMPLE: u32 = if MODELLED { 4 } else { 128 };
 
 /// An emptied queue keeps its memory for this many entries: enough for an ordinary burst. The
 /// memory of a longer queue is freed with its last entries: allocating it again costs little
-/// compared with that many entries. Used for chains of tasks, rows of wakers, a worker's mail, jobs
-/// in order, closures that may block, and the table of descriptors.
+/// compared with that many entries. Used for chains of tasks, rows of wakers, a worker's mail, the
+/// inbox of a local set, jobs in order, closures that may block, and the table of descriptors.
 pub const CHAIN_KEEPS: usize = 4_096;
 
 /// How many eighths of its stack a waiting thread leaves free when it begins an unrelated job:
@@ -344,8 +345,8 @@ pub const DIR_ENTRIES_BATCH: usize = 64;
 pub const SIGNALS_PER_LEAF: usize = if MODELLED { 2 } else { 64 };
 
 /// How many further tasks a worker takes at once from its part of the signal tree: enough that the
-/// exchange, and the cache line that it takes from setters, cost little per task. No more than fit
-/// into half of a ring.
+/// exchange, and the cache line that it takes from setters, cost little per task. It is no more
+/// than fits into half of a ring.
 pub const SIGNAL_BATCH: usize = if MODELLED { 1 } else { 32 };
 
 /// Slots of one signal word: as many as it has bits; two under the model checker, which watches
@@ -387,8 +388,8 @@ pub const COMPUTE_SLICE: Duration = Duration::from_millis(20);
 /// this time, the relief worker is still in the driver.
 pub const RELIEF_LINGERS: Duration = Duration::from_millis(50);
 
-/// If a poll on the relief worker takes longer, in processor time, the next one is left to workers
-/// with seats. Workers that compute begin that poll late: with a limit of 200 us, a poll that had
+/// If a poll on the relief worker takes longer, in processor time, the task's next poll is left to
+/// workers with seats. Workers that compute begin it late: with a limit of 200 us, a poll that had
 /// lost its processor made an echo wait for 190 ms.
 pub const RELIEF_POLL_LONG: Duration = Duration::from_millis(1);
 

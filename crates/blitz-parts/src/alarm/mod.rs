@@ -8,9 +8,9 @@
 //! # State
 //! | where | value | meaning | who writes |
 //! |---|---|---|---|
-//! | earliest | a tick | no timer of this wheel is due before | under the wheel's lock: adders lower it, the driver raises it |
+//! | earliest | a tick | no timer of this wheel is due before it | under the wheel's lock: adders lower it, the driver raises it |
 //! | earliest | [`NEVER`] | the wheel has no timer | the driver |
-//! | until | AWAKE 0 | the driver looks at the wheels before it blocks | the driver |
+//! | until | AWAKE 0 | the driver is awake, and looks at the wheels before it blocks | the driver |
 //! | until | a tick | the driver blocks, or is about to; timers from this tick on are in time | the driver; adders lower it |
 //!
 //! Without slack the driver blocks until that tick. With slack it announces a tick that [`covered`]
@@ -25,8 +25,8 @@
 //! ```
 //!
 //! # Invariants
-//! - **ALARM-1** The driver announces no tick later than one that some wheel's `earliest` has been
-//!   lowered to, unless `is_early` returns true to the thread that lowered it, which then wakes the
+//! - **ALARM-1** If the driver announces a tick that is later than some wheel's `earliest`,
+//!   `is_early` returns true to the thread that lowered this `earliest`, which then wakes the
 //!   driver.
 //! - **ALARM-2** A thread that adds a timer that is not the earliest of its wheel needs neither
 //!   fence nor wake-up.
@@ -73,7 +73,7 @@ pub struct Earliest {
 }
 
 impl Earliest {
-    /// There is no timer.
+    /// Creates the value for a wheel without timers.
     ///
     /// ```
     /// use blitz_parts::alarm::{Earliest, NEVER};
@@ -145,7 +145,7 @@ pub struct Alarm {
 }
 
 impl Alarm {
-    /// The driver does not block.
+    /// Creates the alarm of a driver that does not block.
     ///
     /// ```
     /// use blitz_parts::alarm::Alarm;
@@ -178,7 +178,7 @@ impl Alarm {
         seen.min(announced)
     }
 
-    /// The driver does not block any more.
+    /// Notes that the driver does not block any more.
     pub fn clear(&self) {
         self.until.store(AWAKE, Relaxed); // O3
     }

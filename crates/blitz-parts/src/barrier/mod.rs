@@ -3,8 +3,8 @@
 //! # Who calls it
 //! `light`: the owner of a deque, several times per fork; a worker that announces a task (`sleep`)
 //! or asks for the watch (`watch`). `heavy`: a worker that is about to sleep, or that has found
-//! work and looks for more; a thief that forces a stuck worker's private jobs into the open; a
-//! thread that counts them; the watch before it rests. `after_exchange`: all users of `bitmap`; a
+//! work and looks for more; a thief that makes a stuck worker's private jobs public; a thread that
+//! counts private jobs; the watch before it rests. `after_exchange`: all users of `bitmap`; a
 //! worker that begins to poll a task (`task`); thieves of a large ring, and the owner that leaves
 //! that ring (`deque`). [`Reliance`]: the team, for a sleeper between its heavy fence and its last
 //! look.
@@ -33,7 +33,7 @@
 //! | tag | operation | ordering | pairs with | because |
 //! |---|---|---|---|---|
 //! | O1 | `light` | compiler fence | O2 | the kernel runs a full barrier on every thread for O2 |
-//! | O2 | `heavy` | membarrier, else `fence(SeqCst)` | O1 | BARRIER-1 |
+//! | O2 | `heavy` | `fence(SeqCst)`, then membarrier if it is available | O1 | BARRIER-1 |
 //! | O3 | `after_exchange` | `fence(SeqCst)`; a compiler fence on x86-64 | O3, any `fence(SeqCst)` | BARRIER-3: there each locked instruction drains the store buffer |
 //! | O4 | `relied_on` store after notifying, load | Release, Acquire | each other | BARRIER-5: a thread that finds it cleared sees the notification of the light sides |
 //! | O5 | notification of the light sides, and their load of it | Relaxed | – | BARRIER-5: a light side that reads it passes its ordinary fence after the one in O2 |

@@ -154,8 +154,8 @@ impl Slot {
         self.task.load(Relaxed)
     }
 
-    /// Moves the task out if it has this generation. For the worker that has run the task to its
-    /// end.
+    /// Moves the task out if the slot still has this generation. For the worker that has run the
+    /// task to its end.
     #[inline]
     pub(super) fn move_out(&self, generation: u32) -> bool {
         let is_meant = self.generation() == generation;

@@ -14,8 +14,8 @@
 //! | root word r | bit l | leaf 64 r + l may have tasks | setters | scanners that find none |
 //! | leaf word l | bit w | signal word w of leaf l may have tasks | setters | scanners that find none |
 //! | signal word | bit b | the task in slot b is runnable; the bit is its queue entry | the setter | the taker |
-//! | reserved word | bit b | slot b is a task's or in a slot cache | reserving | giving back |
-//! | slot | task, generation | the tenant, and how many there were before | the thread that reserves it | the thread that frees it |
+//! | reserved word | bit b | slot b belongs to a task, or is in a slot cache | reserving | giving back |
+//! | slot | task, generation | the tenant, and how many tenants there were before it | the thread that reserves it | the thread that frees it |
 //! | crew | sleepers, 0-31 | workers that sleep, are about to, or are waking | the worker | the worker |
 //! | crew | permits, 32-62 | sleepers that are to wake | setters | the worker that wakes |
 //! | crew | closed, 63 | no worker looks any more | `close` | never |
@@ -39,7 +39,8 @@
 //!
 //! The types enforce three rules. A bit comes from a task, since setting it consumes a
 //! [`Runnable`]. A permit comes from the tree, since [`Marked`] is made where a bit was set. Only a
-//! worker that was a [`Sleeper`], or was awake, takes a permit.
+//! worker that was counted as a sleeper is counted out, since [`get_up`](Bitmap::get_up) consumes
+//! its [`Sleeper`].
 //!
 //! # Invariants
 //! - **BITMAP-1** A task that was signalled leaves once: by one `take`, or with the arena, which
@@ -55,7 +56,7 @@
 //!   for tasks. So a setter may leave its task to that sleeper.
 //! - **BITMAP-7** A scanner that finds nothing below a summary bit clears it: an idle tree is
 //!   empty.
-//! - **BITMAP-8** A slot has one tenant at a time, and is freed once by the identity of its tenant.
+//! - **BITMAP-8** A slot has one tenant at a time. The identity of a tenant frees the slot once.
 //! - **BITMAP-9** Slots and words never move; the arena grows by whole leaves, and a task keeps its
 //!   place.
 //! - **BITMAP-10** A task that is signalled after `close` is taken by the closer, or `signal`
@@ -72,7 +73,7 @@
 //! | O2 | fence after setting a level, before reading the one above | after_exchange | O3 | BITMAP-3: setter and clearer cannot both miss each other |
 //! | O3 | fence after clearing a level, before looking below | after_exchange | O2 | the same |
 //! | O4 | fence after the root is marked, before reading the crew; after `lie_down`, before the last look | after_exchange | each other | BITMAP-4 |
-//! | O5 | fence after `get_up`, before looking | after_exchange | O4 | BITMAP-6: a setter that saw the permit is seen |
+//! | O5 | fence after `get_up`, before looking | after_exchange | O4 | BITMAP-6: the worker sees the task of a setter that saw its permit |
 //! | O6 | fence after `close`, before the last look | after_exchange | O4 | BITMAP-10 |
 //! | O7 | reserving, giving back | AcqRel, Release | each other | BITMAP-8 |
 //! | O8 | exchanges of roots and leaves and the one that closes, loads of signal words and of the crew | Relaxed | – | they lead to no memory: tasks come through O1, and each exchange has its fence (O2 to O4, O6) |
@@ -214,7 +215,7 @@ impl Bitmap {
     /// Adds leaves until this stock can reserve from one of them.
     #[cold]
     fn grow(&self, stock: &SlotCache, workers: usize) {
-        // Nothing that unwinds leaves the table half changed.
+        // A poisoned lock does no harm: no panic leaves the table half changed.
         let _turn = self.growing.lock().unwrap_or_else(PoisonError::into_inner);
         loop {
             let index = self.leaves.len();
@@ -280,23 +281,24 @@ impl Bitmap {
         Signalled { told: self.tell(Marked(()), is_any_looking), activated }
     }
 
-    /// Returns what the setter of a task has to do. `is_any_looking`: a worker that does not count
-    /// as a sleeper looks for work, and will see the task or announce it when it stops.
+    /// Returns what the setter of a task has to do. `is_any_looking` returns whether a worker that
+    /// does not count as a sleeper looks for work. Such a worker sees the task, or announces it
+    /// when it stops looking.
     #[inline]
     pub fn tell(&self, task: Marked, is_any_looking: impl FnOnce() -> bool) -> Told {
         self.tree.release(task, is_any_looking)
     }
 
-    /// Takes a task of the partition of `worker`, one of `workers`. Starts after the task it took
-    /// last.
+    /// Takes a task of the partition of `worker`, one of `workers`. Starts after the last task of
+    /// the cursor.
     #[inline]
     pub fn take_own(&self, cursor: &Cursor, worker: usize, workers: usize) -> Scan {
         let owns = |leaf| SummaryTree::compute_partition_owner(leaf, workers) == worker;
         self.take(cursor, cursor.leaf.get() + 1, owns)
     }
 
-    /// Takes a task of any partition. Starts after the task it took last, then goes on at leaf
-    /// `start`.
+    /// Takes a task of any partition. Starts after the last task of the cursor, then goes on at
+    /// leaf `start`.
     #[inline]
     pub fn take_any(&self, cursor: &Cursor, start: usize) -> Scan {
         self.take(cursor, start, |_| true)

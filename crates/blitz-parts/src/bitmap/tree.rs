@@ -15,7 +15,7 @@ use std::sync::Arc;
 pub struct SummaryTree {
     /// The root word of the first 64 leaves. Many pools have no more, so it is read most often.
     first: Arc<CachePadded<Bits>>,
-    /// The root words of each 64 leaves that follow.
+    /// The root words of the leaves after those: one word for each 64 leaves.
     more: Slots<Arc<CachePadded<Bits>>>,
     leaves: Slots<Arc<Branch>>,
     crew: CachePadded<Crew>,
@@ -32,7 +32,7 @@ pub struct Branch {
 }
 
 impl SummaryTree {
-    /// Without leaves.
+    /// Creates a tree without leaves.
     pub fn new() -> SummaryTree {
         let crew = CachePadded::new(Crew::new());
         SummaryTree { first: Arc::default(), more: Slots::new(), leaves: Slots::new(), crew }

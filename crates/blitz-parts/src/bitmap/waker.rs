@@ -59,8 +59,8 @@ impl SignalWaker {
     /// The worker's end.
     ///
     /// # Safety
-    /// 1. At any time at most one thread uses `WakerOwner`s of this status, and a change of that
-    ///    thread is ordered by some other synchronisation.
+    /// 1. At any time at most one thread uses `WakerOwner`s of this status. If another thread takes
+    ///    over, some other synchronisation orders its uses after those of the thread before it.
     #[inline(always)]
     pub unsafe fn owner(&self) -> WakerOwner<'_> {
         WakerOwner { waker: self, stays_here: PhantomData }

@@ -164,8 +164,8 @@ fn canary_the_taker_looks_without_a_heavy_fence() {
 
 /// Worker 2 sleeps, worker 1 looks. Worker 0 publishes a job, leaves it to worker 1, and pushes a
 /// second one behind it. Then a busy worker takes the first and wakes no other. Worker 1 has found
-/// something else meanwhile. It must see the second job. The number of jobs that it reads may
-/// combine a moment before the push with one after the theft.
+/// something else meanwhile. It must see the second job. The number of jobs that it reads may mix a
+/// value from before the push with one from after the theft.
 fn a_worker_that_leaves_for_other_work_passes_on() {
     let crew = Crew::new(3);
     let sleeper = crew.start(2);
@@ -278,8 +278,8 @@ fn canary_a_job_is_kept_from_a_sleeper() {
 }
 
 /// Worker 0 has a private job that was not announced. Worker 1 has announced that it is sleepy, and
-/// has found nothing. Then a busy worker, which never looks for work, forces that job into the open
-/// and takes it. Meanwhile worker 0 gets a second job, and finds that there is a public one
+/// has found nothing. Then a busy worker, which never looks for work, makes that job public by
+/// force and takes it. Meanwhile worker 0 gets a second job, and finds that there is a public one
 /// already.
 fn a_busy_worker_forces(second: fn(&Crew, usize, Work)) {
     let crew = Crew::new(3);

@@ -12,6 +12,6 @@ pub(super) fn are_trusted() -> bool {
 
 #[inline]
 pub(super) fn read() -> u64 {
-    // SAFETY: every processor of this kind has the instruction, and it does nothing else.
+    // SAFETY: every processor of this kind has the instruction, which only reads the counter.
     unsafe { core::arch::x86_64::_rdtsc() }
 }

@@ -5,7 +5,7 @@
 //! The owner (one worker thread, through [`Owner`]): `fork`, `take_back` and `take_back_public` for
 //! forks in frames of its own stack; `push`, `pop` and, with a `mark`, `pop_above` for other items;
 //! `publish`, `has_public`, `shrink`. Any thread: `steal`, `steal_if`, `force`, and the methods
-//! that return lengths and counts. Callers: `blitz-core/worker`.
+//! that return lengths and counts. Callers: `blitz-core/team`, `blitz-core/worker`.
 //!
 //! # State
 //! Public items lie in a growing ring, oldest first. Private forks form a list, newest first, whose
@@ -21,7 +21,7 @@
 //! | `newest` | newest fork that was not taken back; null if there is none | owner |
 //! | `published` | newest public fork; null if there is none | as `end` |
 //! | `guard` | the fork older than `published`, or `nobody()` | as `end` |
-//! | `force` | 1 while a thief forces exposure, or counts | thieves: 0→1 by exchange, back by store |
+//! | `force` | 1 while a thief forces exposure, or a thread counts the private forks | thieves: 0→1 by exchange, back by store |
 //! | `busy` | 1 while the owner changes what thieves change, too | owner |
 //! | `buffer` | the ring, and whether it is large: more than [`DEQUE_KEEPS`](tuning::DEQUE_KEEPS) slots | as `end` |
 //! | `ring` | the same ring, for the thread that may change it | as `end` |
@@ -40,7 +40,7 @@
 //!  take_back: newest = older one, light fence, force is 0 and guard is another? it was private
 //!                                              else: wait for force to be 0, and look at published
 //!
-//!  shrink, in an empty deque:  buffer := a small one of before ─▶ fence
+//!  shrink, in an empty deque:  buffer := an earlier, small one ─▶ fence
 //!                              ─▶ readers 0? free the large ones
 //!                                 else: the next shrink looks again
 //! ```
@@ -56,7 +56,7 @@
 //!   it. The owner frees a large buffer once it is out of use and no thief reads it. A thief that
 //!   comes later finds another buffer.
 //! - **DEQUE-6** After a [`barrier::heavy`] a non-empty deque looks non-empty to every thread, and
-//!   `force` can then bring private forks into the open without the owner's help.
+//!   `force` can then make private forks public without the owner's help.
 //! - **DEQUE-7** Steals fail only if the deque's public part was empty, another taker succeeded, or
 //!   the thief's own condition did not hold; then the item stays.
 //! - **DEQUE-8** Links are followed only by the owner, or by a thief that holds `force` and saw the
@@ -67,20 +67,20 @@
 //! # Orderings
 //! | tag | operation | ordering | pairs with | because |
 //! |---|---|---|---|---|
-//! | O1 | `newest` stores | Release | O7 | forks and their links are written before they count; a thief that sees an older one because a newer was taken back sees the older one's link, too |
+//! | O1 | `newest` stores | Release | O7 | a fork and its link are written before `newest` names the fork; a thief that sees an older fork, because a newer one was taken back, sees the older fork's link, too |
 //! | O2 | `end` stores | Release | O5 | the slots below `end` are written |
 //! | O3 | pop: fence between `end` store and `top` load | SeqCst | O4 | owner and thief cannot both miss each other |
 //! | O4 | steal: fence between `top` load and `end` load | SeqCst | O3 | the same; the fence also acquires what the Relaxed load of `top` read |
 //! | O5 | `end` load in steal | Acquire | O2 | DEQUE-4; `steal_if` calls `valid` after it, so `valid` sees what the owner wrote before |
 //! | O6 | take_back: light fence between `newest` store and `force` load | asymmetric | O8 | either the owner sees that a thief forces or the thief sees the fork gone |
 //! | O7 | `newest` load in force | Acquire | O1 | DEQUE-4 |
-//! | O8 | force: heavy fence between `force` exchange and `busy`, `newest` loads | asymmetric | O6, O9, O10 | the same; it begins with a `fence(SeqCst)`, so the exchange is Relaxed and a thief still sees what the one before it has left |
+//! | O8 | force: heavy fence between `force` exchange and `busy`, `newest` loads | asymmetric | O6, O9, O10 | the same; it begins with a `fence(SeqCst)`, so the exchange may be Relaxed: a thief still sees what the thief before it has written |
 //! | O9 | light fence between `busy` store and `force` load | asymmetric | O8 | owner and forcing thief exclude each other |
 //! | O10 | `force` store 0 | Release | O11 | the owner sees the thief's `end`, `published` and `guard` |
 //! | O11 | `force` load, before that of `guard` | Acquire | O10 | the same |
 //! | O12 | `buffer` store / load | Release / Acquire | – | a thief sees the copied slots |
 //! | O13 | `top` exchange | SeqCst | O14 | one winner per index; a thief reads a slot before that slot becomes free |
-//! | O14 | `top` load before a slot is written again | Acquire | O13 | the same. In pop it is Relaxed: an owner that finds an item taken has armed it itself, or has waited for the thief that did (O11) |
+//! | O14 | `top` load before a slot is written again | Acquire | O13 | the same. In pop it is Relaxed: an owner that finds an item taken has armed it itself, or has waited for the thief that armed it (O11) |
 //! | O15 | `published` store, after that of `end` | Release | O16 | a thread that finds nothing private sees what became public |
 //! | O16 | `published` load in is_empty, before those of `newest`, `end` and `top` | Acquire | O15 | the same. The other three are Relaxed, in any order: if `published` is older than a fork, then `newest` is that fork or its owner has it back |
 //! | O17 | `busy` store 0 / load in force | Release / Acquire | itself | the thief sees what the owner did while busy |
@@ -450,8 +450,8 @@ impl<T: Linked> Deque<T> {
 /// Returns the fork before `fork`, for a thread that may follow links (DEQUE-8).
 fn older<T: Linked>(fork: *mut T) -> *mut T {
     match NonNull::new(fork) {
-        // SAFETY: the fork is in the list, so it is alive, and its link was written when it came
-        // there; it is not taken back, nor its memory used for anything else, meanwhile (DEQUE-8).
+        // SAFETY: the fork is in the list, so it is alive and its link was written. Meanwhile it is
+        // not taken back, and its memory is not used for anything else (DEQUE-8).
         Some(fork) => unsafe { T::older(fork) },
         None => unreachable!("nothing is older than the oldest fork"),
     }

@@ -139,7 +139,7 @@ impl Rig {
         }
     }
 
-    /// Thief: brings private forks into the open and takes one, or another item.
+    /// Thief: makes private forks public and takes one of them, or another item.
     fn force_and_steal(&self) -> Option<usize> {
         self.deque.force(|item| self.arm(item));
         self.steal()
@@ -299,7 +299,7 @@ fn canary_growth_without_release() {
     canary(&[Step::DequeGrowRelease, Step::BarrierLight], Some(3), grow_small_against_steal);
 }
 
-/// One private fork; the owner takes it back while a thief forces it into the open.
+/// One private fork; the owner takes it back while a thief makes it public.
 fn take_back_against_force() {
     let rig = Rig::new();
     let place = rig.fork(0);
@@ -472,7 +472,7 @@ fn deque_1_owner_and_thief_publish_at_once() {
     check(10_000, Some(3), publish_against_force);
 }
 
-/// An item is pushed above a fork that a thief forces into the open.
+/// An item is pushed above a fork while a thief makes the fork public.
 fn push_against_force() {
     let rig = Rig::new();
     let place = rig.fork(0);

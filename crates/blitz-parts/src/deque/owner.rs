@@ -18,8 +18,8 @@ impl<T> Deque<T> {
     /// The owner's end.
     ///
     /// # Safety
-    /// 1. At any time at most one thread uses `Owner`s of this deque, and a change of that thread
-    ///    is ordered by some other synchronisation.
+    /// 1. At any time at most one thread uses `Owner`s of this deque. If another thread takes over,
+    ///    some other synchronisation orders its uses after those of the thread before it.
     #[inline(always)]
     pub unsafe fn owner(&self) -> Owner<'_, T> {
         Owner { deque: self, stays_here: PhantomData }

@@ -36,7 +36,7 @@
 //! |---|---|---|---|---|
 //! | O1 | counts up, before the guest's fence | Relaxed | O2 | GUESTS-1: because of the fences of `sleep`, poster and guest cannot both miss each other |
 //! | O2 | counts loaded, after the poster's fence | Relaxed | O1 | the same |
-//! | O3 | `list` | its lock | itself | a poster that sees the count sees the guest: its lock comes after that of the guest, or the guest sees the job |
+//! | O3 | `list` | its lock | itself | a poster that sees the count finds the guest if it takes the lock after the guest; if it takes the lock before the guest, the guest sees the job |
 //! | O4 | counts down | Relaxed | – | a poster that reads it late only notifies for nothing |
 //! | O5 | `Injected` store, load | Relaxed | – | GUESTS-3 by the fences, or by the notification; a guest that does not park looks again |
 //!

@@ -23,7 +23,7 @@ impl<F: FnOnce()> HeapJob<F> {
     /// 3. `closure` does not unwind.
     pub unsafe fn into_work(closure: F) -> Work {
         let job = stock::alloc(Self::MEMORY).cast::<Self>();
-        // SAFETY: the memory is new, and that of a `Self`.
+        // SAFETY: the memory is new, and has the layout of a `Self`.
         unsafe { job.write(HeapJob { header: Header::new(Self::run), closure }) };
         // SAFETY: the job stays in place until `run` frees it, and this is its only word.
         unsafe { Work::new(job.cast()) }

@@ -7,7 +7,7 @@
 //! | where | value | meaning |
 //! |---|---|---|
 //! | header | `run` | how to run this kind of job |
-//! | header | `next` | link while in an injector, or to the fork before this one; otherwise uninitialised |
+//! | header | `next` | link to the job below in an injector, or to the fork before this one; otherwise uninitialised |
 //! | header | `latch` | of a fork, once it is published; otherwise uninitialised |
 //! | stack job | closure | until run |
 //! | stack job | result | written by the runner, then the latch is set |
@@ -25,8 +25,8 @@
 //! - **JOB-3** The result is written before the latch is set, and read only after it was seen set.
 //! - **JOB-4** A panic in a stack job's closure is stored as its result; it never passes `run`.
 //! - **JOB-5** A fork is armed with its latch once, before other threads can see it. Its owner
-//!   looks at the latch only after it found the fork taken from the public end. So a fork that left
-//!   a deque never enters one again.
+//!   looks at the latch only after it found the fork taken from the public end. A fork that has
+//!   left a deque never enters one again: that would arm it twice.
 //!
 //! # Orderings
 //! | tag | operation | ordering | pairs with | because |

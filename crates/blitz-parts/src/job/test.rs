@@ -71,7 +71,7 @@ fn job_5_an_armed_fork_notes_its_runner_and_sets_the_latch() {
     let bed = NonNull::from(sleep.add_bed());
     let runner = Runner { index: 3, run: 7 };
     let job = StackJob::new(Armed, |_: bool| {
-        // Check what a waiter that follows the runner would see.
+        // The latch is set only after this has returned.
         17
     });
     // SAFETY: no other thread sees the job.

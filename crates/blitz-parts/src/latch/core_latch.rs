@@ -66,7 +66,7 @@ impl CoreLatch {
         }
     }
 
-    /// Takes the worker out of SLEEPY or SLEEPING, if it is there.
+    /// Takes the word out of SLEEPY or SLEEPING, if it is in one of them.
     pub fn notify(&self) -> Notice {
         let mut seen = self.word.load(Relaxed);
         loop {

@@ -1,4 +1,4 @@
-//! A latch that is set after as many decrements as increments.
+//! A latch that is set by its last decrement.
 
 use super::Latch;
 use crate::prim::{AcqRel, AtomicUsize, Relaxed, Step, broken};

@@ -30,7 +30,7 @@ pub struct Runner {
 }
 
 impl Runner {
-    /// One word; never zero, so that zero can mean no runner.
+    /// Packs the runner into one word. It is never zero, so that zero can mean no runner.
     pub fn to_bits(self) -> u64 {
         ((u64::from(self.index) + 1) << INDEX_SHIFT) | (u64::from(self.run) << RUN_SHIFT)
     }

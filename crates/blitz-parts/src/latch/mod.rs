@@ -31,12 +31,12 @@
 //! # Invariants
 //! - **LATCH-1** What the setter wrote before `set` is visible to a thread that saw SET.
 //! - **LATCH-2** After the exchange to SET the setter touches only what outlives the latch: the
-//!   owner's [`Bed`](crate::sleep::Bed), or a counted word.
+//!   owner's [`Bed`](crate::sleep::Bed), or a reference-counted word.
 //! - **LATCH-3** A thread that blocks for a latch is woken by its setter.
 //! - **LATCH-4** A count latch is set by exactly one decrement, the last, and LATCH-1 then holds
 //!   for all decrementers.
 //! - **LATCH-5** Exactly one notifier sees SLEEPING. Only that one has the duty to wake the worker
-//!   and to decrement the sleepers. A worker leaves every path with its word UNSET.
+//!   and to decrement the sleepers. On every way out of its sleep, a worker leaves its word UNSET.
 //! - **LATCH-6** What a worker did before it became SLEEPY is visible to a thread that sees it
 //!   SLEEPY or SLEEPING. So a thread that finds all workers asleep, and then finds no work, knows
 //!   that there is none.

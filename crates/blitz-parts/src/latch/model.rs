@@ -131,7 +131,7 @@ impl Latch for Sets {
     }
 }
 
-/// Three decrements by as many threads.
+/// Three threads decrement once each.
 fn the_last_decrement_sets() {
     let rig = Rig::new(CountLatch::new(3, Sets(AtomicUsize::new(0))));
     let others = [(); 2].map(|()| {

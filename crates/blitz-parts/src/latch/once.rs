@@ -1,4 +1,4 @@
-//! The latch that a foreign thread waits for: a counted word that it blocks on.
+//! The latch that a foreign thread waits for: a reference-counted word that it blocks on.
 
 use super::Latch;
 use crate::park::{futex, habit};
@@ -11,8 +11,8 @@ const SET: u32 = 2;
 
 /// A latch that one thread outside the pool waits for.
 ///
-/// The word is counted, because the setter wakes the waiter through it at a moment when the waiter
-/// may have seen SET already and returned.
+/// The word is reference-counted, because the setter wakes the waiter through it at a moment when
+/// the waiter may have seen SET already and returned.
 #[derive(Debug, Default)]
 pub struct OnceLatch {
     word: Arc<AtomicU32>,
@@ -49,7 +49,7 @@ impl Latch for OnceLatch {
         // SAFETY: `this` is live until the exchange below (obligation 1).
         let word = unsafe { (*this).word.clone() };
         if word.swap(SET, AcqRel) == WAITING && !broken(Step::LatchSetWake) {
-            futex::wake_one(&word); // LATCH-2: our own count keeps the word alive
+            futex::wake_one(&word); // LATCH-2: our own reference keeps the word alive
         }
     }
 }

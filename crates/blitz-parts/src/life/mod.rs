@@ -1,9 +1,10 @@
-//! Counts the reasons that keep a pool running. At its end, each duty goes to exactly one thread.
+//! Counts the reasons that keep a pool running. When it ends, each duty goes to exactly one thread.
 //!
 //! # Who calls it
 //! Holders of the pool: its handle, detached jobs, closures that block, shielded sections of tasks.
 //! Workers, when they begin and when they leave. Threads that wake a task of a team that is being
-//! dropped. Callers: `blitz-core/team`, `blitz-core/sched`, `blitz-core/worker`.
+//! dropped. Callers: `blitz-core/team`, `blitz-core/sched`, `blitz-core/worker`,
+//! `blitz-core/task/shield`.
 //!
 //! # State
 //! | word | meaning | who raises it | who lowers it |
@@ -13,7 +14,7 @@
 //! | `closing` | the handle is gone | [`Life::close`], once | never |
 //! | `holds`, highest bit | the count has reached zero: the workers have to stop | the release that first brings it to zero | never |
 //! | `leaving` | workers that have not left, and the handle | [`Life::enlist`] | [`Life::leave`], [`Life::discharge`] |
-//! | `late` | threads that hand a task to the thread that drops the team, or cancel tasks beside blocked workers at the end | [`Life::come_late`] | the same |
+//! | `late` | latecomers: threads that hand a task to the thread that drops the team, or cancel tasks beside blocked workers at the end | [`Life::come_late`] | the same |
 //! | `started` | worker threads that have not begun, and the builder | – | [`Life::count_in`] |
 //! | `ended` | workers, the handle and the last hold, before their ends | [`Life::enlist`] | [`Life::count_out`], [`Life::discharge`] |
 //!
@@ -75,8 +76,8 @@
 //! | O13 | `leaving` up, and down for a worker that could not be started | Relaxed | – | LIFE-9: workers leave only after they are told to stop, and a worker is enlisted before that |
 //!
 //! O1 and O2 both exchange `holds`, so no fence is needed between a hold and the end of tasks. The
-//! thread that ends tasks then releases its own hold. If this release does not count another hold,
-//! that hold comes later in the order of `holds`, and acquires the release.
+//! thread that ends tasks then releases its own hold. If this release does not see another thread's
+//! hold in the count, that hold comes later in the order of `holds`, and acquires the release.
 //!
 //! # What this does not do
 //! It stops no worker and cancels no task: each result names a duty of the caller. It wakes only
@@ -84,7 +85,7 @@
 //!
 //! # Lineage
 //! Reference counts with duties, as in `task/state`. Like `Weak::upgrade`, it raises a count unless
-//! that is zero.
+//! the count is zero.
 
 #[cfg(all(test, blitz_loom))]
 mod model;
@@ -259,8 +260,8 @@ impl Life {
         match early.unwrap_or_else(|| self.release()) {
             // Workers that stop cancel tasks themselves.
             Released::Last => TasksReleased::Stop,
-            // The release also counts a hold that came between the two steps. Its holder may wait
-            // for a task.
+            // The count that the release lowers includes a hold that came between the two steps.
+            // The holder may wait for a task.
             Released::NotLast if tasks_end && self.hold_at_work() => TasksReleased::Cancel,
             Released::NotLast => TasksReleased::NotLast,
         }

@@ -17,8 +17,8 @@
 //!
 //! # Invariants
 //! - **LIFO-1** Every task that was put leaves once: taken, or evicted by the next.
-//! - **LIFO-2** Only the owner fills the slot: a slot that it saw empty is still empty when it
-//!   fills it.
+//! - **LIFO-2** Only the owner fills the slot: a slot that the owner saw empty is still empty when
+//!   the owner fills it.
 //! - **LIFO-3** What was written before `put` is visible to the taker of the task.
 //! - **LIFO-4** A task that is still in the slot when the slot is dropped is cancelled.
 //!
@@ -67,8 +67,8 @@ impl LifoSlot {
     /// Puts `task` into the slot and returns the task that it replaces.
     ///
     /// # Safety
-    /// 1. At any time at most one thread calls this for one slot, and a change of that thread is
-    ///    ordered by some other synchronisation.
+    /// 1. At any time at most one thread calls this for one slot. If another thread takes over,
+    ///    some other synchronisation orders its calls after those of the thread before it.
     #[inline]
     pub unsafe fn put(&self, task: Runnable) -> Option<Runnable> {
         let task = task.into_raw().as_ptr();

@@ -199,7 +199,8 @@ impl Habit {
 
 /// What a thread has learned about giving way before it waits in a system call.
 ///
-/// Only the wait shows whether there was something to wait for: if not, it is over at once.
+/// Only the wait shows whether giving way has paid off: if so, there is work, and the wait is over
+/// at once.
 #[derive(Debug)]
 struct Courtesy {
     habit: Habit,

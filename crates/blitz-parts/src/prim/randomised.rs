@@ -31,7 +31,7 @@ pub fn poison(atomic: &mut AtomicU64, value: u64) {
     *atomic.get_mut() = value;
 }
 
-/// The variable with the seed to replay: only that seed is explored.
+/// The environment variable with the seed to replay: only that seed is explored.
 const SEED: &str = "BLITZ_SHUTTLE_SEED";
 /// How many schedules one seed stands for, with either scheduler.
 const PER_SEED: usize = 20;
@@ -117,7 +117,7 @@ struct Summed<S> {
 }
 
 impl<S> Summed<S> {
-    /// The order of the values counts.
+    /// Adds a value to the sum, which depends on the order of the values.
     fn add(&self, value: u64) {
         const ODD: u64 = 0x9E37_79B9_7F4A_7C15;
         self.sum.set((self.sum.get().rotate_left(5) ^ value).wrapping_mul(ODD));

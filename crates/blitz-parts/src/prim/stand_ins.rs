@@ -33,7 +33,7 @@ pub(super) fn reset_system() {
     UNPARKED.take();
 }
 
-/// Makes no timeout expire until the end of this execution.
+/// Prevents every timeout from expiring until the end of this execution.
 pub fn let_time_stand_still() {
     STANDS_STILL.set(true);
 }
@@ -231,7 +231,7 @@ impl<T> OnceLock<T> {
         if self.get().is_none() {
             let _turn = self.turn.lock().unwrap_or_else(PoisonError::into_inner);
             if self.value.get().is_none() {
-                // Not in a closure of the lock of `std`, which would block the whole model.
+                // Not by `get_or_init` of `std`, whose lock would block the whole model.
                 let _ = self.value.set(init());
             }
         }

@@ -1,8 +1,8 @@
 //! The model checker's atomics. The environment can weaken some of their orderings.
 //!
 //! `cargo xtask orderings` runs the models once per ordering and per fence, without building
-//! anything anew: a variable of the environment names the site whose ordering counts as `Relaxed`,
-//! or whose fence is left out. A site is a place of the source, `deque/mod.rs:252:21:0`: file, line
+//! anything anew: an environment variable names the site whose ordering counts as `Relaxed`, or
+//! whose fence is left out. A site is a place of the source, `deque/mod.rs:252:21:0`: file, line
 //! and column of the call, and then 0, or 1 for the ordering of a failed exchange. A function that
 //! passes on the ordering of its caller is `#[cfg_attr(blitz_loom, track_caller)]`, so that each
 //! call of it is a site. Commas separate sites that are weakened together.
@@ -73,7 +73,7 @@ pub(super) fn is_on_trial() -> bool {
     *RECORDS || !WEAKENED.is_empty()
 }
 
-/// How many executions are enough, if the environment says it.
+/// How many executions are enough, if the environment says so.
 pub(super) fn executions_max() -> Option<usize> {
     std::env::var(EXECUTIONS).ok()?.parse().ok()
 }

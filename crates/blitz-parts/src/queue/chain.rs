@@ -22,7 +22,7 @@ pub struct Chain {
 unsafe impl Send for Chain {}
 
 impl Chain {
-    /// No tasks.
+    /// Creates a chain without tasks.
     ///
     /// ```
     /// use blitz_parts::queue::Chain;

@@ -37,8 +37,8 @@ unsafe impl Scheduler for Nobody {
 
 /// Tasks that do nothing and are identified by numbers from zero on.
 ///
-/// They are plain addresses here. So if no taker or two takers get a task, the test fails before
-/// the task is dropped twice or outside the model checker.
+/// They are plain addresses here. So if no taker gets a task, or two takers do, the test fails
+/// before the task is dropped twice or outside the model checker.
 #[derive(Clone)]
 pub(crate) struct Numbered(Vec<NonNull<Header>>);
 

@@ -17,11 +17,11 @@
 //! | word | 7 ENDED | no more events come | `end` | never |
 //! | word | 8..64 | tick: how many events there were | `set` | never |
 //! | waiters | `reader`, `writer` | the newest task that polls each direction | `poll` | `set`, `end`, by waking |
-//! | waiters | `crowd`, apart | any number of tasks, each with its interest | `poll_listed` | `set`, `end`, by waking; `unlist` |
+//! | waiters | `crowd`, in a box of its own | any number of tasks, each with its interest | `poll_listed` | `set`, `end`, by waking; `unlist` |
 //!
 //! # Transitions
 //! ```text
-//!  driver:  word |= event, tick + 1 ──▶ lock: take the tasks it concerns out
+//!  driver:  word |= event, tick + 1 ──▶ lock: take out the tasks that it concerns
 //!              ──▶ (later, no lock) wake them
 //!  task:    look at the word ──ready──▶ attempt ──would block──▶ clear, unless the tick is another
 //!              │    ▲                                            │
@@ -40,7 +40,7 @@
 //!   it does nothing.
 //! - **READINESS-3** An event wakes every task that waits for its direction, in the list or not,
 //!   and no task that waits only for the other direction. An error concerns both.
-//! - **READINESS-4** After `end` no task is pending, and none becomes so.
+//! - **READINESS-4** After `end` no task is pending, and none becomes pending.
 //! - **READINESS-5** A task that left the list, by `unlist` or because it was woken, leaves nothing
 //!   there.
 //! - **READINESS-6** After a short transfer the clear leaves closed directions and errors, which
@@ -53,7 +53,7 @@
 //! | tag | operation | ordering | pairs with | because |
 //! |---|---|---|---|---|
 //! | O1 | `set`, `end`: exchange of the word, before the lock | Release | O3 | READINESS-2: a task that sees the tick sees what the system had by then |
-//! | O2 | the lock | acquire, release | itself | READINESS-1, READINESS-4, READINESS-5: a waiter that took the lock before O1's thread is found, one that takes it after sees the word |
+//! | O2 | the lock | acquire, release | itself | READINESS-1, READINESS-4, READINESS-5: the thread of O1 finds a waiter that took the lock before it; a waiter that takes the lock after it sees the word |
 //! | O3 | load before an attempt | Acquire | O1 | READINESS-2: the attempt, a system call, comes after the tick that its clear names |
 //! | O4 | `clear`: exchange of the word | Relaxed | – | READINESS-2: an exchange compares the tick with the newest; no thread reads data because of a clear, and O3 reads O1's release through it |
 //!

@@ -59,7 +59,7 @@ pub struct Event {
     pub kind: Kind,
     /// More about the kind.
     pub aux: u8,
-    /// The object: an address or a count.
+    /// The object: the number of a task or a thread, or a count.
     pub id: u64,
     /// More about the object.
     pub arg: u16,

@@ -164,7 +164,7 @@ impl<T: Empty> Slots<T> {
         // SAFETY: the length is not zero.
         let memory = unsafe { alloc_zeroed(self.layout()) }.cast::<T>();
         if memory.is_null() {
-            // Without memory, a missing trace does not matter.
+            // If memory is short, a missing trace does not matter.
             return None;
         }
         if MODELLED {

@@ -45,7 +45,7 @@
 //! | tag | operation | ordering | pairs with | because |
 //! |---|---|---|---|---|
 //! | O1 | fence before the words of an event | Release | O4 | REC-1: a reader that copied a newer word sees a newer `head`, and discards the copy |
-//! | O2 | store of `head` | Release | O3 | REC-1: the words of an event that counts are there |
+//! | O2 | store of `head` | Release | O3 | REC-1: the words of every event below `head` are there |
 //! | O3 | first load of `head` | Acquire | O2 | REC-1 |
 //! | O4 | fence between the copies and the second look | Acquire | O1, O7 | REC-1, REC-3 |
 //! | O5 | store of `slots` | Release | O6 | a reader sees slots that are empty |

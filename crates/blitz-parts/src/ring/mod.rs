@@ -29,7 +29,7 @@
 //!  release  (s, r) ──▶ (r, r)         whatever r is by now; never given up
 //!  pop      (s, r) ──▶ (s, r + 1), or (r + 1, r + 1) if no thief is inside
 //!  push     room (tail - s < N): slot, tail + 1
-//!             of a chain as many slots as there is room for, then tail
+//!             a chain: a slot for each task while there is room, then tail
 //!           full, no thief inside: (s, s) ──▶ (s + N/2, s + N/2), these and the new one overflow
 //!           full, a thief inside: busy
 //! ```
@@ -202,8 +202,8 @@ impl<const N: usize> Ring<N> {
     /// The owner's end.
     ///
     /// # Safety
-    /// 1. At any time at most one thread uses `RingOwner`s of this ring, and a change of that
-    ///    thread is ordered by some other synchronisation.
+    /// 1. At any time at most one thread uses `RingOwner`s of this ring. If another thread takes
+    ///    over, some other synchronisation orders its uses after those of the thread before it.
     #[inline(always)]
     pub unsafe fn owner(&self) -> RingOwner<'_, N> {
         RingOwner { ring: self, stays_here: PhantomData }
@@ -251,8 +251,9 @@ impl<const N: usize> Ring<N> {
         }
     }
 
-    /// Phase three: the claimed slots are read. The owner may have popped meanwhile, so the
-    /// exchange is tried until it succeeds (RING-2); no other thread changes `steal`.
+    /// Phase three: releases the claimed slots, which have been read. The owner may have popped
+    /// meanwhile, so the exchange is tried until it succeeds (RING-2); no other thread changes
+    /// `steal`.
     fn release(&self, claimed: Head) -> bool {
         let mut head = claimed;
         while let Err(now) = self.exchange(head, head.released()) {
@@ -311,8 +312,8 @@ impl<'a, const N: usize> RingOwner<'a, N> {
         Ok(())
     }
 
-    /// Appends the oldest tasks of `chain`, as many as there is room for. Other threads see all of
-    /// them at once.
+    /// Appends the oldest tasks of `chain` until the ring is full. Other threads see all of them at
+    /// once.
     pub fn push_from(self, chain: &mut Chain) {
         let count = self.room().min(chain.len());
         for (offset, task) in chain.take(count).enumerate() {
@@ -371,7 +372,7 @@ impl<'a, const N: usize> RingOwner<'a, N> {
         }
     }
 
-    /// There is room for at least this many tasks: thieves only make more room.
+    /// Returns for how many tasks there is room, at least: thieves only make more room.
     #[inline]
     pub fn room(self) -> usize {
         self.room_beyond(self.head()) as usize // O6

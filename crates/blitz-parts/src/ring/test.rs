@@ -242,7 +242,7 @@ fn compare_with_model(start: u32, ops: &[Op]) {
         assert_eq!(left, should_have);
         gone.extend(left);
         if !matches!(op, Op::Push) {
-            // This task was not pushed, but counts.
+            // No task was pushed in this step: count the task of its number as gone.
             gone.push(number);
         }
         assert_eq!((ring.len(), ring.is_empty()), (expected.len(), expected.is_empty()));

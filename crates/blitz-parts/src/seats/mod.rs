@@ -1,17 +1,20 @@
-//! Keeps as many threads running as the pool has seats, even if some of them are blocked.
+//! Keeps one thread running for each seat of the pool, although threads may block.
 //!
 //! # Who calls it
 //! The pool's watch: [`Seat::lose`], [`Seat::note_long`], [`Seat::note_stuck`],
-//! [`Seat::note_slice`], [`LongTasks::remember_tried`]. The owner of a worker: [`Seat::attend`]. A
-//! thread that gives its seat away itself: [`Seats::vacate`] and [`Seats::take_back`]. The thread
-//! that calls a spare: [`Seats::try_fill`]. A spare that could leave: [`Seats::try_leave`].
-//! Callers: `blitz-core/worker/watch`, `relief` and `spare`.
+//! [`Seat::note_slice`], [`LongTasks::remember_tried`]; [`Seats::take_back`] when it gives the
+//! relief worker a seat; [`Seat::attend`] for a spare that rests. The owner of a worker:
+//! [`Seat::attend`], and [`Seat::lose`] before a call that may block. The thread that calls a
+//! spare: [`Seats::try_fill`], and [`Seats::vacate`] if no spare comes. The relief worker:
+//! [`Seats::try_fill`] for a free seat, and [`Seats::vacate`] if the watch has given it a seat,
+//! too. A spare that could leave: [`Seats::try_leave`]. Callers: `blitz-core/worker`,
+//! `blitz-core/team/spares`, `blitz-core/sched/tasks`.
 //!
 //! # State
 //! | word | meaning | who raises it | who lowers it |
 //! |---|---|---|---|
-//! | `free` | seats that no thread has; below zero, threads that run without a seat | a thread that gives its seat away, or leaves | a spare that comes, a thread that is back |
-//! | `Seat`, LOST | the worker's seat was given away while it was blocked | the watch | the worker |
+//! | `free` | seats that no thread has; below zero, threads that run without a seat | the watch or a worker, for a seat that is lost; a spare that leaves, or does not come | the caller of a spare; a worker that is back; the watch, for the relief worker |
+//! | `Seat`, LOST | the worker's seat was given away while it was blocked | the watch; the worker, before it may block | the worker |
 //! | `Seat`, LONG | the worker's current poll or job has run for long | the watch | the worker |
 //! | `Seat`, STUCK | the worker has waited for a processor for long | the watch | the worker |
 //! | `Seat`, SLICE | the watch has changed the slice of the worker's thread | the watch | the worker, which changes it back |
@@ -33,7 +36,7 @@
 //!   true to one, which brings a spare.
 //! - **SEATS-3** A spare leaves only while there are too many threads: if there is one thread too
 //!   many, one of two spares leaves.
-//! - **SEATS-4** A worker takes its seat back as often as it lost it.
+//! - **SEATS-4** A worker takes a seat back once for each time that it lost one.
 //! - **SEATS-5** After each change of the slice of a worker's thread, `attend` tells that worker to
 //!   change it back.
 //!
@@ -84,12 +87,12 @@ impl Seats {
         Seats::default()
     }
 
-    /// Gives the seat of the calling thread away.
+    /// Frees a seat whose thread is blocked, or did not come.
     pub fn vacate(&self) {
         self.free.fetch_add(1, Relaxed); // O1
     }
 
-    /// Takes a seat back for a thread that gave its own away and runs again.
+    /// Takes a seat for a thread that runs already, even if no seat is free.
     pub fn take_back(&self) {
         self.free.fetch_sub(1, Relaxed); // O1
     }
@@ -180,8 +183,8 @@ impl Seat {
         self.noted.load(Relaxed) != 0 // O2
     }
 
-    /// Gives away the seat of this worker, which is blocked. Returns false if that was done
-    /// already.
+    /// Gives away the seat of this worker, which is blocked or may block now. Returns false if that
+    /// was done already.
     pub fn lose(&self, seats: &Seats) -> bool {
         let before = if broken(Step::SeatsLoseOnce) {
             let before = self.noted.load(Relaxed);

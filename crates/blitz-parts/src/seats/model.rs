@@ -16,7 +16,7 @@ fn back_and_forth() {
     let back = back + usize::from(pool.1.attend(&pool.0).lost);
     let left = (0..spares).filter(|_| pool.0.try_leave()).count();
     assert!(back <= 2 && left <= back);
-    // SEATS-1: all are back, and no spare is left that should not be.
+    // SEATS-1: all are back, and no surplus spare is left.
     assert_eq!(pool.0.free(), 0, "{spares} came, {left} left, back {back} times");
     assert_eq!(left, spares);
 }

@@ -1,4 +1,4 @@
-//! The invariants of seats, one thread.
+//! The invariants of seats, on one thread.
 
 use super::{LongTasks, Noted, Seat, Seats};
 

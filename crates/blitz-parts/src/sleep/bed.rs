@@ -26,7 +26,8 @@ pub struct Bed {
     in_driver: AtomicBool,
     /// Whether the worker is in service, not a resting spare. The [`BedOwner`] writes it.
     serves: atomic::AtomicBool,
-    /// Rounds until sleepy. The [`BedOwner`] uses it; it is atomic because the bed is shared.
+    /// How many rounds the worker waits until it is sleepy. The [`BedOwner`] uses it; it is atomic
+    /// because the bed is shared.
     patience: AtomicU32,
     /// Whether an event in the driver ended the worker's last sleep there, and not a notice from
     /// another thread. Also set when the idle worker polls the driver and finds an event. The
@@ -241,7 +242,7 @@ impl super::Sleep {
     /// The bed of worker `index`, for a test or model that plays the worker on one thread at a
     /// time.
     pub(crate) fn own_bed(&self, index: usize) -> BedOwner<'_> {
-        // SAFETY: as above.
+        // SAFETY: the caller plays the worker on one thread at a time, as the documentation asks.
         unsafe { self.bed(index).expect("a bed").owner() }
     }
 }

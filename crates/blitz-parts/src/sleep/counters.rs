@@ -84,7 +84,7 @@ impl Counts {
 }
 
 impl Counters {
-    /// All zero: no worker is idle and, the JEC being even, nothing was posted yet.
+    /// All zero: no worker is idle. The JEC is even, because nothing was posted yet.
     pub fn new() -> Counters {
         Counters { word: AtomicU64::new(0) }
     }

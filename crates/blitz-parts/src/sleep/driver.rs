@@ -53,7 +53,7 @@ pub trait Driver: Any + Send + Sync {
 /// A task that waits for the outside world.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DriverWait {
-    /// Where the task is: [`task_of`](crate::task::task_of) its waker.
+    /// The task's address: what [`task_of`](crate::task::task_of) returns for its waker.
     pub task: usize,
     /// The awaited event.
     pub event: Awaited,
@@ -78,7 +78,7 @@ pub fn downcast<D: Driver>(driver: &dyn Driver) -> Option<&D> {
     Some(unsafe { &*std::ptr::from_ref(driver).cast::<D>() })
 }
 
-/// As [`downcast`], for a counted driver.
+/// As [`downcast`], for a driver in an `Arc`.
 pub fn downcast_arc<D: Driver>(driver: Arc<dyn Driver>) -> Option<Arc<D>> {
     downcast::<D>(&*driver)?;
     // SAFETY: it is a `D`, and the pointer comes from an `Arc` that holds it.
@@ -136,7 +136,7 @@ impl DriverSlot {
         }
     }
 
-    /// How often a worker has had the lease, if there is a driver and none has it now.
+    /// How often a worker has had the lease, if there is a driver and no worker has it now.
     pub(super) fn visits_if_free(&self) -> Option<usize> {
         // Visit counts are only compared with each other: they give no access to the driver.
         let word = self.word.load(Relaxed);

@@ -58,7 +58,7 @@ impl Driver for Window {
     }
 }
 
-/// Workers that run numbers and handle events until they are stopped.
+/// Workers that take jobs, which are only a number, and handle events until they are stopped.
 struct Rig {
     sleep: Sleep,
     window: Arc<Window>,
@@ -156,7 +156,7 @@ impl Rig {
     }
 }
 
-/// A job reaches a worker in the driver, and so does the pool's end.
+/// A job reaches a worker in the driver. Later the pool's end reaches it, too.
 fn a_job_for_the_one_in_the_driver() {
     let rig = Rig::plugged(1, 1);
     let worker = rig.spawn(0);

@@ -4,11 +4,12 @@
 //!
 //! # Who calls it
 //! Workers, from `blitz-core/worker`, each with the [`BedOwner`] of its thread: `start_looking`,
-//! `start_looking_outside`, `no_work_found`, `work_found`, `wait_parked`, `try_lease`; spares also
-//! `enter_service`, `leave_service`, `wait_on_relief`. Workers and spares: `new_task`,
-//! `begin_relief`. Posters, any thread: `new_jobs`, `Bed::notify`. The pool's watch:
-//! `lease_free_since`, `relieve`, `end_relief`. Wakers of the bitmap scheduler: `is_any_looking`,
-//! `wake_one`. The thread that starts the driver: `plug`. The pool's end: `stop`.
+//! `start_looking_outside`, `no_work_found`, `work_found`, `wait_parked`, `try_lease`, `new_task`;
+//! spares also `enter_service`, `leave_service`, `begin_relief`, `wait_on_relief`, `end_relief`.
+//! Posters, any thread: `new_jobs`, `new_mail`, `tell_relief`, `Bed::notify`. The pool's watch:
+//! `lease_free_since`, `relieve`, `wake_one`, `end_relief`. Wakers of the bitmap scheduler:
+//! `is_any_looking`, `wake_one`. The thread that finds the heavy fence refused: `become_symmetric`.
+//! The thread that starts the driver: `plug`. The pool's end: `stop`.
 //!
 //! # State
 //! | where | bits | meaning | who sets | who clears |
@@ -19,11 +20,11 @@
 //! | parked | bit i | worker i may be SLEEPY or SLEEPING | worker i | worker i |
 //! | bed i | core word | see `latch` | worker i | notifiers |
 //! | lease | worker, 0-16 | the worker that waits in the driver, or is allowed to | that worker | that worker |
-//! | lease | visits, the rest | how often a worker did | the worker that leaves | never |
+//! | lease | visits, the rest | how often a worker had the lease | the worker that leaves | never |
 //! | bed i | in_driver | worker i blocks in the driver, not on its word | worker i | worker i |
 //! | stopping | flag | the pool ends | `stop` | never |
-//! | in_service | number | workers that may run work, resting spares not counted | the spare | the spare |
-//! | relief | state, 0-1; worker, the rest | off, at work, waiting in the driver | the relief worker | the same; its notifier; the watch |
+//! | in_service | number | workers that may run work, resting spares not counted | `add_bed`, the spare | the spare |
+//! | relief | state, 0-1; worker, the rest | off, at work, waiting in the driver | the relief worker | the relief worker; its notifier; the watch |
 //! | demand i | which counters worker i reads after each fork | the pool's; always-wanting ones; attentive ones, which only send forks through their cold path | always-wanting: the thread that finds the heavy fence refused; attentive: the watch, while a worker is on relief | always-wanting: never; attentive: the relief worker that leaves, worker i, or the refusal |
 //!
 //! # Transitions
@@ -39,8 +40,8 @@
 //!     └──────────────────────────┴── 6 the lease, if it is free; SLEEPY→SLEEPING
 //!                                    7 block, with the lease in the driver
 //! ```
-//! By the adaptive policy a worker whose yield lost the core announces at once, and does not yield
-//! again before it sleeps.
+//! With the adaptive policy a worker whose yield lost the core announces at once, and does not
+//! yield again before it sleeps.
 //!
 //! The driver is where workers wait for the outside world: for sockets and timers. A pool has no
 //! driver until one is plugged in. A worker that comes back from the driver keeps the lease until
@@ -60,14 +61,14 @@
 //!   That is enough because of two heavy fences: the sleeper's in step 4, and that of a worker that
 //!   leaves the idle state beside sleepers (O5).
 //! - **SLEEP-5** A worker that waits for a latch is woken when the latch is set.
-//! - **SLEEP-6** After `stop` every worker leaves or never enters sleep. A thread that sees the
-//!   pool stop sees what was done before `stop`.
+//! - **SLEEP-6** After `stop` every sleeper wakes, and no worker falls asleep. A thread that sees
+//!   the pool stop sees what was done before `stop`.
 //! - **SLEEP-7** Bit i of the parked bitmap is written by worker i only, and is set whenever worker
 //!   i is counted as a sleeper that takes posted work.
 //! - **SLEEP-8** A task that a worker put where others can take it, and announced by `new_task`, is
 //!   found as a posted job is, although the worker only reads the counters relaxed and leaves the
 //!   JEC alone. So a worker that moves tasks from one queue to another announces them again: while
-//!   they moved, no last look could see them.
+//!   tasks move, no last look sees them.
 //! - **SLEEP-9** A worker may keep a job private although others are idle, as long as one idle
 //!   worker is awake: that worker finds the job before it sleeps, or wakes another when it leaves
 //!   (SLEEP-3).
@@ -95,7 +96,7 @@
 //! | O1 | fence after the push, before reading the counters | SeqCst | O2 | poster and sleeper cannot both miss each other |
 //! | O2 | fence after registering, before the last look | SeqCst or heavy | O1, light | the same |
 //! | O3 | exchange that registers | AcqRel | announce_work | a JEC that changed since the snapshot is seen: the job posted then may be gone by the last look, and another, private job may lie behind it |
-//! | O4 | parked bit | set Relaxed, for O3 and O2 come after it; cleared AcqRel; loaded Relaxed | load after O1, O5, O7 or `relieve`'s of the counters | a poster that the sleeper does not see sees the bit, and the word SLEEPY |
+//! | O4 | parked bit | set Relaxed, because O3 and O2 come after it; cleared AcqRel; loaded Relaxed | load after O1, O5, O7, or after `relieve` has loaded the counters | a poster that the sleeper does not see sees the bit, and the word SLEEPY |
 //! | O5 | fence after sub_inactive, before looking for more; a heavy one before looking again | SeqCst, heavy | O1, light | SLEEP-3; a fork, or a push, behind a public job notifies no worker, and that job may go between two loads of the first look |
 //! | O6 | `stopping` store, then the exchange on each word | Release, AcqRel | load in step 5, get_sleepy | SLEEP-6 |
 //! | O7 | light fence (SeqCst without asymmetric fences) after putting a task, before reading the counters | light | O2, O5 | SLEEP-8; a sleeper that skips the heavy fence of O2 saw every worker inactive, and one that became active since has seen the sleeper |
@@ -107,7 +108,7 @@
 //! | O13 | counters: one less inactive, sleeping or parked; the JEC | Relaxed | – | exchanges of one word have one order, and a thread that acts on a count does so after a fence (O1, O2, O5, O7); a thread that reads a count too low only looks more often |
 //! | O14 | `in_service`: up before the spare passes the counters, down after it has passed them; load after the sleeper has | Relaxed | O12, O5 | SLEEP-15: a sleeper that passes the counters after the spare sees it counted; a spare that passes them after the sleeper sees the sleeper |
 //! | O15 | relief word | Relaxed | – | SLEEP-17: exchanges of one word have one order. The tasks lie in queues of their own, and a worker that is notified has passed the driver |
-//! | O16 | fence after the relief's end, before looking for sleepers | SeqCst | O2 | SLEEP-10: a sleeper that leaves the driver to the relief worker is seen by the end of the relief |
+//! | O16 | fence after the relief's end, before looking for sleepers | SeqCst | O2 | SLEEP-10: a sleeper that leaves the driver to the relief worker is seen by the thread that ends the relief |
 //!
 //! No fence is needed after waking. A poster that finds a worker already notified leaves its job to
 //! that worker, but the worker passes O2 before it blocks again, and O5 before it runs something.
@@ -222,8 +223,8 @@ impl Idle {
 }
 
 impl Sleep {
-    /// No workers yet. `asymmetric`: workers fork privately and rely on SLEEP-4. `cores`: how many
-    /// threads can run at once; more searching workers than that only disturb the others.
+    /// Starts without workers. `asymmetric`: workers fork privately and rely on SLEEP-4. `cores`:
+    /// how many threads can run at once; more searching workers than that only disturb the others.
     pub fn new(policy: SleepPolicy, asymmetric: bool, cores: usize) -> Sleep {
         Sleep {
             counters: Arc::new(CachePadded::new(Counters::new())),
@@ -320,7 +321,7 @@ impl Sleep {
         idle
     }
 
-    /// Takes a worker that looks for work out of service. The worker has no work that others might
+    /// Ends the service of a worker that looks for work. The worker has no work that others might
     /// want. As in [`work_found`](Self::work_found), it wakes another if `more` work is left.
     /// Returns how many it woke.
     pub fn leave_service(&self, bed: BedOwner<'_>, idle: Idle, more: impl Fn() -> bool) -> usize {
@@ -350,9 +351,9 @@ impl Sleep {
     }
 
     /// As `start_looking`, for a worker that does not wait for a latch. If its recent work came
-    /// from the driver, and the lease is free, it goes straight there: an event wakes it as soon as
-    /// it would notice it by polling. Meanwhile other threads have the core, perhaps the thread
-    /// that will cause the event.
+    /// from the driver, and the lease is free, it goes straight there: an event wakes the worker as
+    /// soon as a poll would have shown it. Meanwhile other threads have the core, perhaps the
+    /// thread that will cause the event.
     pub fn start_looking_outside(&self, bed: BedOwner<'_>) -> Idle {
         let mut idle = self.start_looking(bed);
         idle.outside = true;
@@ -575,9 +576,8 @@ impl Sleep {
         self.lease_free_since().is_some()
     }
 
-    /// The number of visits to the driver, if there is a driver and no worker in it.
-    ///
-    /// If two calls return the same number, no worker was there in between.
+    /// The number of visits to the driver, if there is a driver and no worker in it. If two calls
+    /// return the same number, no worker was there in between.
     pub fn lease_free_since(&self) -> Option<usize> {
         self.slot.visits_if_free()
     }
@@ -641,8 +641,8 @@ impl Sleep {
         self.relief.begin(index)
     }
 
-    /// Ends the relief of worker `index`: it leaves, or another thread sees that it does not return
-    /// from its poll. Returns false if it was not on relief, or waits.
+    /// Ends the relief of worker `index`, which leaves, or which another thread sees stuck in a
+    /// poll. Returns false if the worker was not on relief, or waits.
     pub fn end_relief(&self, index: usize) -> bool {
         let ended = self.relief.end(index);
         if !broken(Step::SleepReliefEndFence) {

@@ -456,7 +456,8 @@ fn canary_a_parked_worker_keeps_posted_jobs_to_itself() {
 
 /// A sleeper that finds every worker inactive looks without a heavy fence: it sees everything that
 /// another worker posted before that worker became inactive for the last time, or that worker has
-/// seen the sleeper. If `busy`, that worker is inactive once before it posts, and becomes active.
+/// seen the sleeper. If `busy`, that worker is inactive once before it posts, and becomes active
+/// again.
 fn all_are_inactive(busy: bool, become_inactive: fn(&Counters)) {
     let rig = Rig::new(2, 1);
     let worker = thread::spawn({

@@ -71,7 +71,8 @@ impl Drop for Guest {
 /// One thread's blocks.
 struct Blocks {
     is_open: Cell<bool>,
-    /// Bytes that may still be put in. Zero while the stock is closed.
+    /// Bytes that may still be put in. Closing the stock sets it to zero; the blocks that a guest
+    /// takes add to it.
     room: Cell<usize>,
     /// The newest block of each size, or null.
     tops: [Cell<*mut Block>; CLASSES],
@@ -127,7 +128,8 @@ pub(crate) struct Kind {
 const UNKEPT: usize = CLASSES;
 
 impl Kind {
-    /// The kind of a `T`, made large enough for the data that stocks and the depot write into it.
+    /// The kind of a `T`, which must have room for the data that stocks and the depot write into
+    /// it.
     pub(crate) const fn of<T>() -> Kind {
         assert!(size_of::<T>() >= size_of::<Block>());
         let layout = Layout::new::<T>();
@@ -135,7 +137,7 @@ impl Kind {
     }
 }
 
-/// Memory that this thread keeps, if it has some of this kind.
+/// Takes memory of this kind from this thread's stock, if the stock has some.
 #[inline]
 pub(crate) fn take(kind: Kind) -> Option<NonNull<u8>> {
     if kind.class == UNKEPT {

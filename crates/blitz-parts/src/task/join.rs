@@ -44,7 +44,7 @@ impl<T> RefUnwindSafe for Join<T> {}
 pub enum Failure {
     /// It was cancelled.
     Cancelled,
-    /// It panicked, with this.
+    /// It panicked, with this payload.
     Panicked(Payload),
 }
 

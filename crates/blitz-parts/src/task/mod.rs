@@ -67,9 +67,9 @@
 //! - **TASK-12** The scheduler is not used after a task has ended and the call that ended it has
 //!   returned.
 //! - **TASK-13** From the wake of a probe until its end, each poll of the task has the probe's
-//!   waker, of which every clone is an ordinary waker. A probe whose wake does not make the task
-//!   SCHEDULED does not begin. A probe shows the polls that began in it, and no other. A task that
-//!   is cancelled instead counts as polled. Otherwise a probe is a wake.
+//!   waker, and every clone of that waker is an ordinary waker. A probe whose wake does not make
+//!   the task SCHEDULED does not begin. A probe shows the polls that began in it, and no other. A
+//!   task that is cancelled instead counts as polled. In all else a probe acts as a wake.
 //!
 //! # Orderings
 //! | tag | operation | ordering | pairs with | because |
@@ -166,11 +166,11 @@ use table::Table;
 pub struct Header {
     state: State,
     vtable: Table,
-    /// For the holder of the task's [`Runnable`], in its own units: when something happened last.
-    /// Others may read it.
+    /// When something happened last, in the units of the scheduler. The holder of the task's
+    /// [`Runnable`] writes it, and any thread may read it.
     stamp: AtomicU32,
-    /// Where its scheduler keeps it, and so which list it is in. For the runner and the holder of
-    /// its [`Runnable`].
+    /// Where the scheduler keeps the task, and so which list the task is in. For the runner and the
+    /// holder of its [`Runnable`].
     place: UnsafeCell<Option<Place>>,
     /// The low half of its serial number; the word has the other.
     serial: u32,

@@ -109,8 +109,9 @@ impl Owned {
         tasks.reserve(LIST_PART);
         let list = self.lock();
         // New tasks come in front, and tasks that leave do not come back. So the tasks after the
-        // last seen one that is still here have not been seen. A closed list is short, and its last
-        // tasks do not know whether they are in it.
+        // last seen one that is still here have not been seen. Once the list is closed, a task's
+        // neighbours do not show whether the task is in it. A reader that has begun then stops,
+        // since few tasks are left.
         let is_here = |task: &TaskRef| {
             // SAFETY: the lock is held, and the place was set: the task is in the list or was.
             let place = unsafe { neighbours(task.header()) };
@@ -146,7 +147,7 @@ impl Owned {
     }
 
     fn lock(&self) -> MutexGuard<'_, List> {
-        // Only `for_each` calls foreign code under the lock, and changes nothing.
+        // Only `for_each` calls foreign code under the lock, and it changes nothing.
         self.list.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
     }
 }

@@ -172,7 +172,8 @@ impl Drop for Probe {
         if is_early {
             restore();
         }
-        // The twin keeps other probes of the task away. So these notes are still those of `self`.
+        // The twin table keeps other probes of the task away. So these notes are still those of
+        // `self`.
         let forgotten = notes().tasks.remove(&self.task.address());
         if !is_early {
             restore();
@@ -181,7 +182,7 @@ impl Drop for Probe {
     }
 }
 
-/// A poll of a task whose table is the twin.
+/// A poll of a task that has the twin table, for probes.
 #[must_use]
 pub(super) struct ProbedPoll {
     address: usize,

@@ -27,7 +27,7 @@ pub enum Ran {
     Cancelled,
     /// It waits for a wake.
     Idle,
-    /// It was woken during its own poll and is SCHEDULED again: put it at the back.
+    /// It was woken during its own poll, or yielded, and is SCHEDULED again: put it at the back.
     Again(Runnable),
 }
 

@@ -62,8 +62,8 @@ impl Shown {
     /// The worker's end.
     ///
     /// # Safety
-    /// 1. At any time at most one thread uses `ShownOwner`s of this value, and a change of that
-    ///    thread is ordered by some other synchronisation.
+    /// 1. At any time at most one thread uses `ShownOwner`s of this value. If another thread takes
+    ///    over, some other synchronisation orders its uses after those of the thread before it.
     #[inline(always)]
     pub unsafe fn owner(&self) -> ShownOwner<'_> {
         ShownOwner { shown: self, stays_here: PhantomData }
@@ -137,7 +137,8 @@ mod tests {
         let task = rig.pop().unwrap();
         owner.set(&task);
         assert!(shown.get().unwrap().site().file().ends_with("rig.rs"));
-        // The table is that of the task, and the other word is still, or already, that of none.
+        // The reader finds the task's table; the other word is not stored yet, or is cleared
+        // already.
         shown.words.store(0, Relaxed);
         assert!(shown.get().is_none());
         owner.set(&task);

@@ -46,7 +46,7 @@ const SERIAL: u64 = 0xffff;
 
 /// The word of a task that was never run, woken or aborted, without its serial number.
 const NEW: u64 = SCHEDULED | JOIN_INTEREST | (2 * REF);
-/// No task has this word: the model checker finds it in one that was freed.
+/// No task has this word: the model checker finds it in a task that was freed.
 const FREED: u64 = !0;
 
 /// The word, shared.
@@ -222,7 +222,7 @@ impl Word {
             RUNNING => Life::Running,
             _ => Life::Complete,
         };
-        // A queue entry or a run has a reference, and so does the caller.
+        // A queue entry or a run has a reference, and the caller has one, too.
         let entry = matches!(life, Life::Scheduled | Life::Running);
         let known =
             1 + u64::from(entry) + u64::from(self.is_linked()) + u64::from(self.is_wanted());
@@ -513,7 +513,7 @@ impl State {
         }) // O2
     }
 
-    /// Operation of the closer of the list, on a task in it.
+    /// Makes an idle task RUNNING for the closer of its list, and marks any other task.
     pub(super) fn kill(&self) -> Kill {
         self.exchange(AcqRel, |word| match word.life() {
             IDLE => Next::To(word.to(RUNNING).without(LINKED), Kill::Cancel), // O1

@@ -5,8 +5,9 @@
 //! The trail's own worker: the methods of [`TrailOwner`]. Workers that wait for a job follow its
 //! runner: [`Trail::is_still`] as the condition of a steal, [`Trail::next`] for the worker that the
 //! runner itself waits for. Threads that explain what a pool does: [`Trail::waits_now`]. The watch,
-//! and threads that ask what workers do: [`Trail::is_in_run`]. Thieves about to force private jobs
-//! into the open: [`Trail::is_stuck`]. Callers: `blitz-core/team`, `blitz-core/worker`.
+//! and threads that ask what workers do: [`Trail::is_in_run`]. Thieves that are about to make
+//! private jobs public: [`Trail::is_stuck`]. Callers: `blitz-core/team`, `blitz-core/worker`,
+//! `blitz-core/door/explain`.
 //!
 //! # State
 //! | word | meaning | who writes |
@@ -47,7 +48,7 @@
 //! | O5 | `waits_for` load of followers, before `run` is loaded again | Acquire | O2, O3 | as O2 and O3 |
 //! | O6 | `run` store in `begin`, before the run pushes | any | the deque's `end` store and load (its O2, O5) | TRAIL-1: a thief that sees an item sees the number of the run that pushed it |
 //! | O7 | the worker's own loads, `is_in_run`, the follower's second load of `begun`, `seen` | Relaxed | – | nothing depends on the order, or O5 comes before |
-//! | O8 | `begun` store in `begin`, after that of `run`; first load of followers | Release, Acquire | each other | TRAIL-2: a follower that counts a run inside sees it as `run`, or its end |
+//! | O8 | `begun` store in `begin`, after that of `run`; first load of followers | Release, Acquire | each other | TRAIL-2: a follower whose `begun` counts an inner run also sees the number of that run in `run`, or sees its end |
 //! | O9 | `run` store in `end` | Release | O4 | TRAIL-2: a follower that sees the outer run again does not see the inner run's wait |
 //!
 //! # What this does not do
@@ -107,7 +108,7 @@ pub struct Outside {
 pub struct Wait(u64);
 
 impl Trail {
-    /// A worker that is in no run.
+    /// Creates the trail of a worker that is in no run.
     ///
     /// ```
     /// use blitz_parts::{latch::Runner, trail::Trail};
@@ -130,8 +131,8 @@ impl Trail {
     /// The worker's end.
     ///
     /// # Safety
-    /// 1. At any time at most one thread uses `TrailOwner`s of this trail, and a change of that
-    ///    thread is ordered by some other synchronisation.
+    /// 1. At any time at most one thread uses `TrailOwner`s of this trail. If another thread takes
+    ///    over, some other synchronisation orders its uses after those of the thread before it.
     #[inline(always)]
     pub unsafe fn owner(&self) -> TrailOwner<'_> {
         TrailOwner { trail: self, stays_here: PhantomData }
@@ -149,7 +150,7 @@ impl Trail {
         self.run.load(Acquire) == run // O4
     }
 
-    /// The runner that the worker waits for in this run, if it is still in it.
+    /// The runner that the worker waits for in this run, if the worker is still in the run.
     pub fn next(&self, run: u32) -> Option<Runner> {
         let begun = self.begun.load(Acquire); // O8
         if !self.is_still(run) {

@@ -1,10 +1,13 @@
-//! Turns the watch thread on while a stuck worker could leave work behind. If a LIFO slot or the
-//! driver is in use, the watch checks it, or has been notified.
+//! Turns the watch thread on while a stuck worker could leave work behind. If a LIFO slot is in
+//! use, or no worker is in the driver, the watch checks that, or has been notified.
 //!
 //! # Who calls it
-//! A worker that has put a task where only it looks, or has left the driver: [`Watch::need`] or
-//! [`Watch::need_after_fence`]. The watch thread: [`Watch::next`], [`Watch::rest`]. The end of the
-//! pool: [`Watch::stop`]. Caller: `blitz-core/team/watch`.
+//! A worker that leaves something to the watch: [`Watch::need`] or [`Watch::need_after_fence`].
+//! That is a task where only this worker looks, the driver without a worker, work for others while
+//! all are busy, or, if stalls are reported, its own polls and jobs. The watch thread:
+//! [`Watch::next`], [`Watch::rest`]. The worker that starts this thread: [`Watch::has_started`].
+//! The thread that finds the heavy fence refused: [`Watch::become_symmetric`]. The end of the pool:
+//! [`Watch::stop`]. Callers: `blitz-core/state/watch`, `blitz-core/team/watch`.
 //!
 //! # State
 //! | word | meaning | who sets | who clears |
@@ -12,7 +15,7 @@
 //! | `on` | the watch looks, or was notified and will look; or the pool needs no watch | the worker that needs it, by exchange; the watch | the watch, before its last look; the worker that could not start it |
 //! | `stopping` | the pool ends | `stop` | never |
 //! | `asymmetric` | workers pass only a compiler fence before they read `on` | – | the thread that finds the heavy fence refused |
-//! | `missed` | needs since the thread could not be started; 0 if it could | the worker that could not start it | the worker that could |
+//! | `missed` | calls of `need` since the thread could not be started; 0 if it could | the worker that could not start it | the worker that could |
 //!
 //! # Transitions
 //! ```text
@@ -30,10 +33,12 @@
 //! # Invariants
 //! - **WATCH-1** If something is in use when [`Watch::need`] has returned and its duty is done, the
 //!   watch checks it: the watch is on, or it is going to rest and sees it in its last look.
-//! - **WATCH-2** Exactly one of the needs that find the watch off has the duty to wake it.
-//! - **WATCH-3** After `stop` the watch ends as soon as it is awake, and no need wakes it.
+//! - **WATCH-2** Of the calls of `need` that find the watch off, exactly one has the duty to wake
+//!   it.
+//! - **WATCH-3** After `stop` the watch ends as soon as it is awake, and no call of `need` wakes
+//!   it.
 //! - **WATCH-4** A watch that could not be started is off. One in [`WATCH_MISSED`] of the later
-//!   needs tries again.
+//!   calls of `need` tries again.
 //! - **WATCH-5** Once the system has refused the heavy fence the watch is not turned off any more.
 //!
 //! # Orderings

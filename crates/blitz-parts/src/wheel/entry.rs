@@ -42,7 +42,7 @@ pub struct Entry {
 // SAFETY: the wheel, the node and the waker in it may go to any thread; the state says which thread
 // may touch them (WHEEL-4, WHEEL-6).
 unsafe impl Send for Entry {}
-// SAFETY: methods with `&self` only read the state.
+// SAFETY: public methods with `&self` only read the state.
 unsafe impl Sync for Entry {}
 
 impl Entry {

@@ -15,7 +15,7 @@ const SLOTS: usize = 1 << DIGIT;
 /// The slots of all levels.
 pub(super) const ALL_SLOTS: usize = WHEEL_LEVELS * SLOTS;
 
-/// An entry's links within its slot.
+/// An entry's place in the wheel, with its tick and its waker.
 pub(super) struct Node {
     /// The entries of a slot form a ring, the newest before the oldest. `None` while in no slot.
     links: Option<Links>,
@@ -41,7 +41,7 @@ impl Node {
 struct Slot {
     /// The oldest entry.
     oldest: Option<NonNull<Entry>>,
-    /// No entry of this slot is due before.
+    /// No entry of this slot is due before this tick.
     soonest: u64,
 }
 
@@ -54,9 +54,10 @@ struct Level {
 pub(super) struct Levels {
     /// See WHEEL-5.
     pub(super) elapsed: u64,
-    /// The bits that decide the level of a new entry, besides those in which its tick differs from
-    /// `elapsed`: the highest bit counts. It is [`FINEST`], or the bits of the level that is being
-    /// cleared and of the levels below.
+    /// Bits that set a minimum for the level of a new entry: that level has the highest of these
+    /// bits, or the highest bit in which the entry's tick differs from `elapsed` if that is higher.
+    /// The bits are [`FINEST`], or those of the level that is being cleared and of the levels
+    /// below.
     coarseness: u64,
     /// The slot that is being cleared: its entries move to lower levels, a few at a time
     /// (WHEEL-10).
@@ -401,7 +402,7 @@ impl Levels {
     }
 }
 
-/// An entry's links within its slot.
+/// The node of an entry.
 ///
 /// # Safety
 /// 1. The entry waits, and the wheel's lock is held.

@@ -37,7 +37,7 @@
 //! # Invariants
 //! - **WHEEL-1** No entry is fired before its tick.
 //! - **WHEEL-2** `expire(now)` fires every entry whose tick is not after `now`, unless it returns
-//!   that there is more.
+//!   true: then it may have left some.
 //! - **WHEEL-3** Entries are fired in the order of their ticks; those of one tick in the order in
 //!   which they came.
 //! - **WHEEL-4** Each WAITING entry is in one slot, which is in use; only the lock's holder touches
@@ -108,7 +108,7 @@ pub trait OnEarlier: Send + Sync {
     fn is_earlier(&self, tick: u64);
 }
 
-/// Timers that are due at some tick, in the order of time.
+/// Timers, sorted by the ticks at which they are due.
 pub struct Wheel {
     earliest: Earliest,
     timers: Lock<Timers>,
@@ -258,8 +258,8 @@ impl Wheel {
     /// Calls `each` with the waker and the tick of the timers that wait. It runs under the lock, so
     /// it must not clone the waker or wake with it.
     ///
-    /// Each slot is a turn of its own, and of a slot with more than [`TIMERS_AT_ONCE`] timers it
-    /// shows the oldest ones. A timer that moves meanwhile may be shown twice or not at all.
+    /// It takes the lock anew for each slot. Of a slot with more than [`TIMERS_AT_ONCE`] timers it
+    /// shows the oldest ones only. A timer that moves meanwhile may be shown twice or not at all.
     pub fn for_each_waiting(&self, each: &mut dyn FnMut(&Waker, u64)) {
         for slot in 0..ALL_SLOTS {
             self.lock().levels.for_each_in(slot, TIMERS_AT_ONCE, each);

@@ -17,7 +17,7 @@ struct Arena {
 }
 
 impl Arena {
-    /// For one worker.
+    /// Creates an arena for one worker.
     fn new() -> Arena {
         Arena { signals: Bitmap::new(1), stock: SlotCache::of_worker(0) }
     }

@@ -8,7 +8,7 @@ use crate::tuning::{SLOTS_PER_SIGNAL, STOCK_MAX};
 use core::ptr::NonNull;
 use std::collections::BTreeSet;
 
-/// Slots do not look at their tasks.
+/// Stands in for a task: slots do not look at their tasks.
 const SOMEBODY: NonNull<Header> = NonNull::dangling();
 
 fn reserve(signals: &Bitmap, stock: &mut SlotCache, count: usize) -> Vec<Place> {

@@ -19,7 +19,7 @@ static TABLE: [Bucket; BUCKETS] =
     [const { Bucket { lock: Mutex::new(()), changed: Condvar::new() } }; BUCKETS];
 
 fn bucket(word: &AtomicU32) -> &'static Bucket {
-    // Each word has a cache line of its own, so the low bits do not differ.
+    // Words rarely share a cache line, so the bits within a line add nothing to the hash.
     let line = std::ptr::from_ref(word).addr() >> 6;
     &TABLE[line.wrapping_mul(0x9E37_79B9) % BUCKETS]
 }

@@ -1,4 +1,4 @@
-//! Block on a 32-bit word: the contract of every backend.
+//! Blocks a thread on a 32-bit word: the contract of every backend.
 //!
 //! # Who calls it
 //! `latch` and `park/parker`. Every wait stands in a loop that re-reads the word.
@@ -23,7 +23,8 @@
 //!
 //! # Lineage
 //! Linux futex(2), private. `generic` is a hashed table of mutex and condition variable for systems
-//! without one; it is compiled and tested everywhere. `model` is the same for the model checker.
+//! without a futex; it is compiled and tested everywhere. `model` is the same for the model
+//! checker.
 
 use crate::prim::AtomicU32;
 

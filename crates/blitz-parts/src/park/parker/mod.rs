@@ -55,7 +55,7 @@ pub struct Parker {
 }
 
 impl Parker {
-    /// Not notified.
+    /// Creates a parker that is not notified.
     pub fn new() -> Parker {
         Parker { word: AtomicU32::new(UNPARKED) }
     }

@@ -163,10 +163,10 @@ fn task_6_the_last_reference_may_be_of_any_kind() {
     assert!(rig.is_well_and_done());
 }
 
-/// As the documentation of `blitz::spawn` says.
+/// The most references that a task may have, as the documentation of `blitz::spawn` says.
 const MOST_REFERENCES: usize = 8_388_608;
 
-/// The variable of a child process that ends because of too many references.
+/// The environment variable that makes the child process take too many references.
 const OVERFLOW: &str = "BLITZ_TEST_TOO_MANY_REFERENCES";
 
 #[test]

@@ -281,7 +281,7 @@ fn a_panic_in_a_task_that_waited_takes_it_out_of_its_list() {
 }
 
 #[test]
-fn a_future_that_is_never_polled_again_after_it_panicked() {
+fn a_future_is_never_polled_again_after_it_panicked() {
     let rig = Rig::new();
     let mut polls = 0;
     let mut join = rig.spawn(poll_fn(move |context| -> Poll<()> {
