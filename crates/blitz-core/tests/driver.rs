@@ -184,8 +184,8 @@ fn a_sleeping_pool_moves_into_its_driver() {
 fn events_come_while_a_worker_is_stuck() {
     let pool = pool(2);
     for _ in 0..20 {
-        // Each of these workers leaves the driver to run a job, and does not return before the
-        // event was delivered.
+        // Each time a worker leaves the driver to poll this task, and does not return before the
+        // event of another task was delivered.
         let (done, is_done) = mpsc::channel();
         let stuck = pool.spawn(async move {
             event().await;
@@ -231,7 +231,7 @@ fn tasks_that_are_woken_together_do_not_wait_for_one_that_is_stuck() {
 }
 
 #[test]
-fn a_look_in_vain_that_kept_a_sleeper_out_of_the_driver_is_made_up_for() {
+fn a_sleeper_that_found_the_lease_taken_enters_the_driver_once_the_holder_is_stuck() {
     struct Rings(mpsc::Sender<()>);
     impl Wake for Rings {
         fn wake(self: Arc<Self>) {
@@ -423,7 +423,7 @@ fn a_shielded_section_gets_its_event_while_an_adopting_pool_ends() {
         let begins = begun.clone();
         let shielded = pool.spawn(blitz_core::task::shield(async move {
             begins.store(true, SeqCst);
-            // Await many, so that some are left when the pool ends.
+            // Await many events, so that some are left when the pool ends.
             for _ in 0..10_000 {
                 event().await;
             }
@@ -462,7 +462,7 @@ fn a_waker_that_panics_keeps_no_other_from_being_called() {
         window.tell(Waker::from(Arc::new(Bad)));
     }
     pool.block_on(event());
-    // Another worker may have called the last waker while one of the bad ones unwinds.
+    // Another worker may have called the last waker while one of the bad wakers still unwinds.
     while panics.load(SeqCst) < 3 {
         std::thread::yield_now();
     }
@@ -732,7 +732,7 @@ impl IoBackend for Missing {
 }
 
 #[test]
-fn a_backend_that_cannot_be_had_is_said_although_workers_are_kept_for_later() {
+fn a_missing_backend_is_an_error_although_the_spawner_keeps_the_workers_for_later() {
     let mut kept = Vec::new();
     let builder = Pool::builder().spares(0).workers(2).backend(Missing);
     let error = builder.build_with(|worker| {

@@ -69,7 +69,7 @@ fn many_detached_fifo_jobs_run_once_each() {
 
 #[test]
 fn a_detached_pool_drops_at_once_and_ends_after_its_jobs() {
-    // The handlers wait for this thread, so neither `build` nor the drop may wait for them.
+    // The start handlers wait for this thread, so neither `build` nor the drop may wait for them.
     let meet = Arc::new(Barrier::new(4));
     let (exit, exits) = telling();
     let at_start = meet.clone();

@@ -40,7 +40,7 @@ pub(crate) fn replace_own(ambient: Option<Arc<dyn Ambient>>) -> Option<Arc<dyn A
     OWN.try_with(|own| own.replace(ambient)).ok().flatten()
 }
 
-/// Enters the context of this thread's worker, unless it is already current.
+/// Enters the context of the pool that this thread is a worker of, unless it is already current.
 #[cold]
 pub(super) fn enter_own() -> Option<AmbientGuard> {
     let own = OWN.try_with(|own| own.borrow().clone()).ok().flatten();

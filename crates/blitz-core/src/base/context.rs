@@ -115,10 +115,11 @@ impl Drop for Polling {
     }
 }
 
-/// Until this is dropped the thread runs work that is unrelated to the frames below it on the
-/// stack: their current pool, task and local set do not apply to it. Every job begins under an
-/// aside, or in the main loop, where nothing is current. The only exception is a half of a `join`
-/// that its own frame takes back.
+/// Hides what is current in the frames below until this is dropped.
+///
+/// Meanwhile the thread runs work that is unrelated to these frames: their current pool, task and
+/// local set do not apply to it. Every job begins under an aside, or in the main loop, where
+/// nothing is current. The only exception is a half of a `join` that its own frame takes back.
 pub(crate) struct Aside {
     before: (Current, Budget),
     aside: u64,

@@ -101,8 +101,10 @@ impl BuildError {
         matches!(self.kind, BuildErrorKind::AlreadyWorker)
     }
 
-    /// Whether the pool cannot have timers and sockets, because of its settings or because the
-    /// system refuses; [`io_error`](BuildError::io_error) says why.
+    /// Whether the pool cannot have timers and sockets.
+    ///
+    /// The reason is a setting of the pool or a refusal of the system;
+    /// [`io_error`](BuildError::io_error) names it.
     #[must_use]
     pub fn is_driver(&self) -> bool {
         matches!(self.kind, BuildErrorKind::Driver { .. })

@@ -16,7 +16,7 @@ pub(crate) fn resume_if_err<R>(result: thread::Result<R>) -> R {
     }
 }
 
-/// The text of a panic. A payload that is not a string has a phrase instead.
+/// Returns the text of a panic, or a fixed phrase if the payload is not a string.
 pub(crate) fn message(payload: &Payload) -> &str {
     if let Some(text) = payload.downcast_ref::<&'static str>() {
         text

@@ -81,7 +81,8 @@ fn canary_an_adopted_thread_looks_before_the_lock() {
     canary(Step::AdoptionLooksLocked, mail_at_the_end);
 }
 
-/// The adopted thread leaves an operation and its queued tasks. The other worker polls these tasks.
+/// The adopted thread returns from an operation while tasks are in its queues. The other worker
+/// polls these tasks.
 fn leaves_its_tasks() {
     let runtime = Runtime::of(any_settings(2).use_current_thread());
     let (gate, done) = (Gate::new(), Gate::new());

@@ -7,7 +7,7 @@ use crate::{block_on, spawn_blocking};
 use blitz_parts::prim::{Step, any_below, thread};
 use std::time::Duration;
 
-/// Closures wait for each other and for tasks, and tasks for them.
+/// Closures wait for each other and for tasks, and tasks wait for closures.
 fn wait_for_each_other() {
     let keep_alive = Duration::from_millis(any_below(2) as u64);
     let runtime = Runtime::of(any_settings(1 + any_below(2)).thread_keep_alive(keep_alive));

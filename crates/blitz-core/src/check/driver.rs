@@ -426,7 +426,7 @@ fn canary_no_worker_polls_the_driver_at_the_end() {
     canary(Step::DriverPolledAtEnd, end_beside_the_driver);
 }
 
-/// Several threads request the driver of a pool at once. Exactly one is made.
+/// Several threads request the driver of a pool at once. Exactly one driver is made.
 fn plugs() {
     let runtime = Runtime::new(2);
     let handle = runtime.pool.handle();

@@ -49,7 +49,7 @@ impl<T> Drop for Followed<T> {
     }
 }
 
-/// The join handle of a task: a future that is none if the task was cancelled.
+/// The join handle of a task: a future whose output is `None` if the task was cancelled.
 pub(super) struct Handle<T> {
     join: JoinHandle<T>,
     record: Arc<Record>,
@@ -81,8 +81,8 @@ impl<T> Future for Handle<T> {
                 Poll::Ready(None)
             }
             Err(error) => {
-                // Format the error before the panic: the panic hook may not switch threads, and the
-                // error's lock does.
+                // Format the error before the panic: the panic hook must not switch threads, and
+                // taking the error's lock does.
                 let text = error.to_string();
                 panic!("{text}")
             }

@@ -18,8 +18,8 @@ fn block_on_with_tasks<F: Future>(future: F) -> F::Output {
     with_room(Room::Needed, || block_on(future))
 }
 
-/// A job waits and polls tasks meanwhile. Then it blocks until a task has run that may have yielded
-/// on this worker just when the wait ended.
+/// A job waits and polls tasks meanwhile. Then it blocks until one of these tasks has ended. That
+/// task may have yielded on this worker just when the wait ended.
 fn blocks_after(runtime: Runtime, wait: fn(Gate)) {
     let (gate, done) = (Gate::new(), Gate::new());
     runtime.spawn_job({

@@ -89,7 +89,7 @@ fn canary_the_latch_is_marked_first() {
     canary(Step::SleepLatchAfterWord, waiting_alone);
 }
 
-/// A job forks two others and blocks until they have run. They stay private unless a thief asks for
+/// A job forks two others and blocks until they have run. They stay private unless a thief forces
 /// them.
 fn leaf() {
     let runtime = Runtime::new(3);

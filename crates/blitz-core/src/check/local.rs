@@ -1,4 +1,4 @@
-//! Tasks of one thread, woken from others.
+//! Tasks of one thread that other threads wake.
 
 use super::futures::{Gate, yield_now};
 use super::{Runtime, canary, check, spawn, spawn_on};

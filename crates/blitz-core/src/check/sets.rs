@@ -6,7 +6,7 @@ use super::{Runtime, check, spawn};
 use crate::{JoinSet, block_on};
 use blitz_parts::prim::{any_below, thread};
 
-/// A set's members end, are aborted and are joined as they end.
+/// Some members of a set are aborted. All are joined in the order in which they end.
 fn joined() {
     let runtime = Runtime::new(1 + any_below(2));
     let gate = Gate::new();

@@ -10,8 +10,8 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Waker};
 
-/// Keeps sections that their tasks left before the end. To the pool they look like sections that
-/// were passed to `mem::forget`.
+/// Keeps sections that their tasks left unfinished. To the pool they look like sections that were
+/// passed to `mem::forget`.
 type Left = Arc<Mutex<Vec<Pin<Box<Shield<Pending<()>>>>>>>;
 
 /// Begins a section and leaves it before its end.
@@ -69,8 +69,8 @@ fn canary_the_drop_of_the_pool_does_not_look_for_forgotten_sections() {
     canary(Step::SectionsDropLooks, forgotten_before);
 }
 
-/// Sections begin while the pool ends. A section that has begun ends, and so does the work that it
-/// waits for.
+/// Sections begin while the pool ends. A section that has begun runs to its end, and the work that
+/// it waits for does, too.
 fn begin_at_the_end() {
     let runtime = Runtime::new(2);
     let gate = Gate::new();

@@ -208,7 +208,8 @@ fn random_programs_are_cut_off() {
     check(20_000, cut_off);
 }
 
-/// In this process, and in another one: addresses differ between them, and must not matter.
+/// Compares executions in this process with those in another one. Addresses differ between them,
+/// and must not matter.
 #[test]
 fn a_seed_always_leads_to_the_same_execution() {
     const OTHER: &str = "BLITZ_SHUTTLE_OTHER";

@@ -1,5 +1,5 @@
-//! The watch looks although no worker is blocked. It takes tasks out of LIFO slots while their
-//! owners use them.
+//! The watch looks although no worker is blocked. It takes tasks out of LIFO slots while the owners
+//! use these slots.
 
 use super::futures::{Event, Gate, yield_now};
 use super::{Runtime, canary, check, spawn};

@@ -156,11 +156,11 @@ impl<R> fmt::Display for Analysis<R> {
 ///
 /// It starts a thread outside the pool, and the caller waits as in [`install`](crate::install).
 /// Tasks, timers and sockets that `f` starts belong to the current pool, and are not counted. Work
-/// of other pools is not counted, either; a wait for it counts as work. So does time in which the
-/// system runs other threads: measure an optimised build on a quiet machine. A job's handle that is
-/// awaited, not joined, does not lengthen the span.
+/// of other pools is not counted, either; a wait for it counts as work. Time in which the system
+/// runs other threads also counts as work: measure an optimised build on a quiet machine. Awaiting
+/// a job's handle, instead of joining it, does not lengthen the span.
 ///
-/// An analysis inside another one measures its part, which also counts for the outer one.
+/// An analysis inside another one measures its own closure, which also counts for the outer one.
 ///
 /// ```
 /// let analysis = blitz::analyze(|| blitz::join(|| 1, || 2));
@@ -168,8 +168,8 @@ impl<R> fmt::Display for Analysis<R> {
 /// ```
 ///
 /// # Panics
-/// A panic of `f` continues here. It panics, too, if the system cannot start a thread, or if the
-/// global pool is needed and cannot be built: see [`global`](crate::global).
+/// A panic of `f` continues here. `analyze` also panics if the system cannot start a thread, or if
+/// the global pool is needed and cannot be built: see [`global`](crate::global).
 #[track_caller]
 pub fn analyze<F, R>(f: F) -> Analysis<R>
 where
@@ -285,7 +285,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_has_no_more_than_one_worker_to_do() {
+    fn an_empty_computation_has_a_parallelism_of_one() {
         let nothing = analysis(0, 0, 0, 0);
         assert_eq!((nothing.parallelism(), nothing.burdened_parallelism()), (1.0, 1.0));
         assert!(nothing.grain().is_zero());

@@ -155,7 +155,7 @@ impl PoolBuilder {
     /// ```
     /// use std::time::Duration;
     ///
-    /// // A worker gets up for timers at most once per millisecond, as Tokio's do.
+    /// // A worker wakes for timers at most once per millisecond, as Tokio's workers do.
     /// let slack = Duration::from_millis(1);
     /// let runtime = blitz::Runtime::builder().workers(1).timer_slack(slack).build()?;
     /// # Ok::<(), blitz::BuildError>(())
@@ -170,8 +170,8 @@ impl PoolBuilder {
     /// See `blitz::time::pause` for what moves such a clock.
     ///
     /// The thread that builds the pool is then one of its workers while it is in
-    /// [`Pool::block_on`], so that time does not pass while the future runs there. If it is already
-    /// a worker of another pool, it stays there.
+    /// [`Pool::block_on`], so that time does not pass while the future runs there. A thread that is
+    /// already a worker of another pool stays there, and does not become a worker of this one.
     ///
     /// Other threads may use the pool, too. If one of them waits for the pool, or spawns a task,
     /// while the thread that built it is in none of its operations, the pool starts a thread that
@@ -381,9 +381,9 @@ impl PoolBuilder {
         self
     }
 
-    /// Sets a handler that is called after each poll that took `limit` or longer. It gets the task
-    /// and the time. This times every poll; otherwise only a sample is timed. The handler must not
-    /// block.
+    /// Sets a handler that is called after each poll that took `limit` or longer. It gets the id of
+    /// the task and the time. With a handler the pool times every poll, without one only a sample.
+    /// The handler must not block.
     ///
     /// ```
     /// use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -499,9 +499,9 @@ impl PoolBuilder {
 
     /// Sets the handler that is called once when work waits and there is no spare thread.
     ///
-    /// Either all spares are in use, or the system starts no thread. The text says which, and which
-    /// workers are blocked. By default it is printed to standard error. The handler runs on a
-    /// thread of its own, if the system starts one: it may block.
+    /// Either all spares are in use, or the system starts no thread. The text says which. If all
+    /// spares are in use, it also names the blocked workers. By default it is printed to standard
+    /// error. The handler runs on a thread of its own, if the system starts one: it may block.
     ///
     /// ```
     /// # fn main() -> Result<(), blitz::BuildError> {
@@ -519,8 +519,8 @@ impl PoolBuilder {
     ///
     /// It is called once per stall, when the watch has seen the worker in the same poll or job for
     /// about a tenth of a second. With a handler the watch looks about once per millisecond while
-    /// any worker is awake. A job that forks is not stuck, nor a worker that waits in a `join`, a
-    /// `block_on` or `block_in_place`. Only workers are reported, no thread of `spawn_blocking`.
+    /// any worker is awake. A job that forks is not stuck. A worker that waits in a `join`, a
+    /// `block_on` or `block_in_place` is not, either. No thread of `spawn_blocking` is reported.
     ///
     /// The handler runs on a thread of its own. It may block or panic, and the pool goes on; later
     /// reports wait for it.
@@ -557,10 +557,10 @@ impl PoolBuilder {
 
     /// Writes the [timeline](Pool::trace) to a file in the folder `dir` when `trigger` happens.
     ///
-    /// A thread other than the workers writes it, in Perfetto's format, at most once per ten
-    /// seconds; triggers in between are ignored. The newest `keep` files in the folder stay,
-    /// including those of earlier processes; older ones are removed. Only the first error is
-    /// printed to standard error. May be called for several triggers.
+    /// A thread other than the workers writes it, in Perfetto's format. It writes at most once per
+    /// ten seconds for each trigger; the trigger is ignored in between. The newest `keep` files in
+    /// the folder stay, including those of earlier processes; older ones are removed. Only the
+    /// first error is printed to standard error. May be called for several triggers.
     ///
     /// ```
     /// use blitz::{Pool, TraceTrigger};
@@ -582,10 +582,10 @@ impl PoolBuilder {
     /// server has its own threads, so it also works when the pool hangs.
     ///
     /// The variable `BLITZ_INSPECT` does the same for each pool without this setting, and prints
-    /// the address of the page. An address that cannot be used is an error when the pool is built,
-    /// and so is one that other machines can reach without a token. If the page of the variable
-    /// cannot be opened, as if its port is taken, the pool reports it and goes on. Without either,
-    /// nothing listens.
+    /// the address of the page. Building the pool fails if the address cannot be used, or if other
+    /// machines can reach it without a token. If the page that the variable asks for cannot be
+    /// opened, for example because its port is taken, the pool reports that and goes on. Without
+    /// the setting and the variable, nothing listens.
     ///
     /// ```
     /// let pool = blitz::Pool::builder().workers(2).inspect("127.0.0.1:0").build()?;
@@ -664,7 +664,7 @@ impl PoolBuilder {
             self.config.paused_since = Some(Instant::now());
             note_stopped_clock();
             if !is_worker() {
-                // The thread is lent until another thread needs the pool, or its place.
+                // The thread is lent until another thread waits for the pool, or posts work to it.
                 self.config.lends_thread = true;
                 self.config.use_current_thread = true;
             }

@@ -153,13 +153,15 @@ pub fn tasks() -> TaskList {
 
 /// Returns the stuck workers of the current or the global pool.
 ///
-/// Such a worker has been in the same poll or job for 20 ms or more, without a fork. It is seen by
-/// the watch, which looks while work waits, and by calls of this function. So a worker that is
-/// stuck while nothing waits is in the list 20 ms after the first call. A worker in
-/// [`block_in_place`](crate::block_in_place) is not in the list: it has said that it blocks, and
-/// another thread works in its place. No worker stops for this call.
+/// Such a worker has been in the same poll or job for 20 ms or more, without a fork. The time
+/// counts from the first look at the worker in this poll or job. The watch looks while work waits,
+/// and each call of this function looks. So a worker that is stuck while nothing waits is in the
+/// list 20 ms after the first call. A worker in [`block_in_place`](crate::block_in_place) is not in
+/// the list: it has said that it blocks, and another thread works in its place. No worker stops for
+/// this call.
 ///
-/// [`PoolBuilder::stall_handler`](crate::PoolBuilder::stall_handler) is called for each of them.
+/// [`PoolBuilder::stall_handler`](crate::PoolBuilder::stall_handler) is called for each of them
+/// that stays stuck for about a tenth of a second.
 ///
 /// ```
 /// for report in blitz::stalls() {
@@ -200,11 +202,11 @@ pub fn explain() -> Explanation {
 
 /// As [`explain`](crate::explain()), and polls the waiting tasks to find where they wait.
 ///
-/// Up to 1,000 tasks are woken once, those that have waited longest. Each is polled with a waker
+/// It wakes up to 1,000 tasks once: those that have waited longest. Each is polled with a waker
 /// whose clones note the stack that they are made on; a future that waits keeps such a clone. For
-/// the task this is a wake without a reason, which every future has to allow. It changes the pool
-/// nevertheless: code of the program runs, and the time that a task has waited begins anew. So it
-/// is for hangs that `explain` does not explain, not for every minute.
+/// the task this is a wake without a reason, which every future has to allow. The probe changes the
+/// pool nevertheless: code of the program runs, and the time that a task has waited begins anew. So
+/// use it for hangs that `explain` does not explain, and not at regular intervals.
 ///
 /// It waits for the polls for one second at most, even if the pool hangs. Call it from a thread
 /// that is not a worker, since a worker polls nothing while it probes. Only one thread of a process

@@ -52,8 +52,9 @@ pub fn of<D: Driver>(
     handle.team().driver_arc(make)
 }
 
-/// Returns the moment at which the pool that [`with_plugged`] would use was built, if it was built
-/// with a paused clock.
+/// Returns when the current pool was built, if it was built with a paused clock.
+///
+/// The current pool is the one that [`with_plugged`] would use.
 #[must_use]
 pub fn paused_since() -> Option<Instant> {
     try_with_current_team(|team| team.config.paused_since).flatten()

@@ -102,8 +102,8 @@ where
     }
 }
 
-/// Runs `op` on the current worker, or on one of the current or the global pool. `blitz-par` begins
-/// parallel loops with it.
+/// Runs `op` on the current worker, or else on a worker of the current or the global pool.
+/// `blitz-par` begins parallel loops with it.
 #[doc(hidden)]
 #[inline]
 #[track_caller]
@@ -191,7 +191,7 @@ where
 ///
 /// # Panics
 /// If `op` panics, its panic continues here after all jobs are done. Otherwise the first panic of a
-/// job does.
+/// job continues here.
 #[track_caller]
 pub fn scope<'scope, OP, R>(op: OP) -> R
 where

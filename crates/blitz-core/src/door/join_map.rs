@@ -46,14 +46,14 @@ struct Member<K> {
 }
 
 impl<K, V> JoinMap<K, V> {
-    /// An empty map.
+    /// Creates an empty map.
     pub fn new() -> JoinMap<K, V> {
         JoinMap::with_hasher(RandomState::new())
     }
 }
 
 impl<K, V, S> JoinMap<K, V, S> {
-    /// An empty map whose keys are hashed by `hasher`.
+    /// Creates an empty map whose keys are hashed by `hasher`.
     ///
     /// ```
     /// use std::hash::RandomState;
@@ -228,7 +228,7 @@ where
     ///
     /// Returns `None` if no key has a task.
     ///
-    /// Nothing is lost if the future is dropped before it is ready, as `select!` does.
+    /// No result is lost if the future is dropped before it is ready, for example by `select!`.
     pub async fn join_next(&mut self) -> Option<(K, Result<V, JoinError>)> {
         while !self.is_empty() {
             let joined = self.set.join_next_with_id().await?;
@@ -239,8 +239,9 @@ where
         None
     }
 
-    /// Returns the key and result of a task that has ended, if there is one right now: see
-    /// [`join_next`](JoinMap::join_next).
+    /// Returns the key and the result of a task that has ended, if there is one right now.
+    ///
+    /// See [`join_next`](JoinMap::join_next).
     ///
     /// ```
     /// let mut map = blitz::task::JoinMap::new();
@@ -323,8 +324,8 @@ where
         self.set.abort_all();
     }
 
-    /// Aborts all tasks and waits for their end, even if another task has their key by now. Drops
-    /// results and panics.
+    /// Aborts all tasks, including those that have lost their keys to others, and waits for their
+    /// end. Drops results and panics.
     ///
     /// ```
     /// # blitz::block_on(async {

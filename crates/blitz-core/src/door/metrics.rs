@@ -55,7 +55,7 @@ impl WorkerMetrics {
         let own = &worker.counters;
         let deque = &worker.deque;
         let sleep = worker.bed().stats();
-        // Read pushes last, because they go on meanwhile: then no difference is negative.
+        // Read the pushes last, because the owner pushes meanwhile: then no difference is negative.
         let (queued, stolen) = (deque.len() as u64, deque.stolen());
         let pushes = deque.pushes();
         let pops = pushes.saturating_sub(queued).saturating_sub(stolen);

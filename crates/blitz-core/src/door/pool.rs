@@ -580,7 +580,7 @@ impl Pool {
     /// Workers always record what they do, each in its [own
     /// ring](crate::PoolBuilder::trace_memory). New events overwrite the oldest ones, so old events
     /// may be gone. No worker stops while the rings are read. Forks that no other worker takes are
-    /// not recorded, and only some of the short polls and jobs are.
+    /// not recorded. Of the short polls and jobs, only some are recorded.
     ///
     /// ```
     /// use std::time::Duration;

@@ -6,12 +6,12 @@ use super::dump::json::{list, object, string};
 use crate::state::{StallReport, StalledTask};
 
 impl StallReport {
-    /// As one line of JSON: `worker`, `tid`, `task`, `since_ns`, `kind`, `syscall`, `wchan`,
-    /// `behind`, `events`.
+    /// Returns the report as one line of JSON.
     ///
-    /// `task` is an object with `id`, `type`, `site` and, if it has one, `name`. It is missing if
-    /// the worker runs a job. So are `tid`, `syscall` and `wchan` if the system does not report
-    /// them. 64-bit numbers are strings.
+    /// Its fields are `worker`, `tid`, `task`, `since_ns`, `kind`, `syscall`, `wchan`, `behind` and
+    /// `events`. `task` is an object with `id`, `type`, `site` and, if the task has one, `name`. It
+    /// is missing if the worker runs a job. `tid`, `syscall` and `wchan` are missing if the system
+    /// does not report them. 64-bit numbers are strings.
     #[must_use]
     pub fn to_json(&self) -> String {
         let text = |value: &Option<String>| value.as_deref().map(string);

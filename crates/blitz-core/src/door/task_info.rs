@@ -136,7 +136,7 @@ impl TaskList {
         self.tasks.iter().find(|task| task.id == id)
     }
 
-    /// As one line of JSON: a list of what [`TaskInfo::to_json`] writes.
+    /// Returns the list as one line of JSON, with what [`TaskInfo::to_json`] returns for each task.
     #[must_use]
     pub fn to_json(&self) -> String {
         list(self.tasks.iter().map(TaskInfo::to_json))
@@ -199,7 +199,7 @@ impl TaskInfo {
         self.id
     }
 
-    /// Returns the type of its future. That of an `async fn` is the path of the function.
+    /// Returns the type of its future. For an `async fn` it is the path of the function.
     #[must_use]
     pub fn type_name(&self) -> &'static str {
         self.type_name
@@ -223,8 +223,9 @@ impl TaskInfo {
         self.state
     }
 
-    /// Returns how long it has waited, in steps of about a millisecond, since its last poll began;
-    /// `None` if it does not wait.
+    /// Returns how long it has waited since its last poll began; `None` if it does not wait.
+    ///
+    /// The time grows in steps of about a millisecond.
     #[must_use]
     pub fn idle(&self) -> Option<Duration> {
         self.idle
@@ -239,10 +240,10 @@ impl TaskInfo {
         self.wakers
     }
 
-    /// As one line of JSON: `id`, `type`, `site`, `name` if it has one, `state`, `idle_ms`,
-    /// `wakers`, `waits`.
+    /// Returns the task as one line of JSON.
     ///
-    /// 64-bit numbers are strings.
+    /// Its fields are `id`, `type`, `site`, `name` if the task has one, `state`, `idle_ms`,
+    /// `wakers` and `waits`. 64-bit numbers are strings.
     #[must_use]
     pub fn to_json(&self) -> String {
         self.json_with(list(Vec::<String>::new()))

@@ -32,9 +32,9 @@ pub struct TaskMetrics {
     pub stolen: u64,
     /// Tasks that went from a full ring to the queue.
     pub overflowed: u64,
-    /// Polls of the task that was woken last.
+    /// Polls of tasks that came from their worker's LIFO slot.
     pub lifo_hits: u64,
-    /// Tasks that were taken from behind a stuck worker.
+    /// Tasks that the watch moved from the LIFO slot of a stuck worker to the queue.
     pub rescued: u64,
     /// Batches taken from the queue.
     pub queue_batches: u64,
@@ -54,9 +54,9 @@ pub struct TaskMetrics {
     pub worker_queue_depths: Vec<u64>,
     /// Current number of `spawn_blocking` threads.
     pub blocking_threads: u64,
-    /// Those of them that wait for a closure.
+    /// The `spawn_blocking` threads that wait for a closure.
     pub idle_blocking_threads: u64,
-    /// Closures that wait for one of them.
+    /// Closures that wait for a `spawn_blocking` thread.
     pub blocking_queue_depth: u64,
     /// Counters of the signal tree; `None` in the stealing scheduler.
     pub signal: Option<SignalMetrics>,
@@ -80,7 +80,7 @@ pub struct TaskMetrics {
 pub struct SignalMetrics {
     /// Tasks that were signalled: put into the tree.
     pub signals: u64,
-    /// Signals whose leaf was not in the root yet.
+    /// Signals that also set the bit of their leaf in its root word, which was clear.
     pub leaves_activated: u64,
     /// Tasks that workers took from their own part of the tree.
     pub taken_own: u64,

@@ -14,7 +14,7 @@ use std::panic::Location;
 
 /// Starts a task on the current pool, else on the global one.
 ///
-/// The current pool is that of the calling worker or task, or the one that was entered. The task
+/// The current pool is the one that was entered, else that of the calling worker or task. The task
 /// runs whether or not its handle is awaited; dropping the handle detaches it.
 ///
 /// ```
@@ -131,8 +131,8 @@ pub fn block_on<F: Future>(future: F) -> F::Output {
 /// Outside a pool it only calls `f`.
 ///
 /// Without this call the pool notices a blocked worker after two or three milliseconds; with it, at
-/// once. Every call wakes or starts a thread, so use it for closures that take longer than that. If
-/// all [spare threads](crate::PoolBuilder::spares) are in use, no thread replaces the worker.
+/// once. Every call wakes or starts a thread, so use it for closures that take longer than a wake.
+/// If all [spare threads](crate::PoolBuilder::spares) are in use, no thread replaces the worker.
 ///
 /// ```
 /// # blitz::block_on(async {

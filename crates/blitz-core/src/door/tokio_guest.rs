@@ -34,8 +34,8 @@ impl PoolBuilder {
     /// Without a Tokio runtime, crates that call Tokio's `spawn`, timers, sockets or files panic
     /// with "there is no reactor running". With a guest they work inside this pool's tasks, jobs,
     /// `spawn_blocking` closures and futures in `block_on`. Their timers and sockets belong to the
-    /// guest, and so do tasks that they spawn with Tokio's functions. A task of the pool may use
-    /// both runtimes at once.
+    /// guest. The tasks that they spawn with Tokio's functions belong to the guest, too. A task of
+    /// the pool may use both runtimes at once.
     ///
     /// On the guest's threads this pool is current: tasks and jobs that they start with Blitz's
     /// functions go to it. A task there that computes, forks or blocks keeps the guest's only
@@ -151,7 +151,7 @@ fn advance(stage: &Mutex<Stage>, next: Stage) -> Stage {
 }
 
 thread_local! {
-    /// The pool whose guest this thread belongs to, which it has entered.
+    /// The pool whose guest this thread belongs to. The thread has entered that pool.
     static HOST: RefCell<Option<(Weak<Team>, Entered)>> = const { RefCell::new(None) };
 }
 
@@ -170,8 +170,8 @@ impl TokioGuest {
             .worker_threads(threads)
             .thread_name("blitz-tokio")
             .enable_all()
-            // Yields before it sleeps, so that it sleeps less: workers can hand over several
-            // requests, and need not wake it for each.
+            // A thread of the guest yields before it sleeps, so that it sleeps less: workers can
+            // hand several requests over to it, and need not wake it for each.
             .on_thread_park(|| give_way_before_wait(has_work))
             .on_thread_unpark(wait_is_over)
             .on_thread_start(move || {

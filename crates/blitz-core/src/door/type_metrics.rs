@@ -24,7 +24,7 @@ use std::time::Duration;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct TypeMetrics {
-    /// The name of the future's type, as the compiler has it.
+    /// The name of the future's type, as the compiler writes it.
     pub name: &'static str,
     /// How many times tasks of the type were polled.
     pub polls: u64,

@@ -29,7 +29,7 @@ pub(crate) fn spawn_fifo_in(team: &Team, hold: Option<Hold>, f: impl FnOnce() + 
     push_fifo(owner, fifo, work);
 }
 
-/// As `push_fifo`, on a worker that measures. All jobs are its own.
+/// As `push_fifo`, on the worker of an analysis, which runs all jobs itself.
 #[cold]
 fn push_fifo_counted(owner: Owner<'_>, work: Work) {
     let work = owner.jobs().counted(work, None);

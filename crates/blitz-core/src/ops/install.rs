@@ -31,7 +31,8 @@ where
     in_worker(team, |owner, migrated| alone(owner, || op(owner, migrated)))
 }
 
-/// Calls `op` as if the current thread had entered no pool, or only the origin if it measures.
+/// Calls `op` as if the current thread had entered no pool. A worker that measures has entered its
+/// origin, and nothing else.
 #[inline]
 pub(crate) fn alone<R>(owner: Owner<'_>, op: impl FnOnce() -> R) -> R {
     let _entered = owner.enter_own();

@@ -27,9 +27,11 @@ impl FnContext {
         FnContext { migrated, stays_here: PhantomData }
     }
 
-    /// Whether the closure was taken by a worker that looked for work, which is usually another
-    /// thread than the one that called `join_context`. It is the same thread if that worker waits
-    /// for something else and takes its own oldest fork.
+    /// Whether a worker that looked for work took the closure.
+    ///
+    /// Then the closure usually runs on another thread than the one that called `join_context`. It
+    /// runs on the same thread if that worker, in a wait for something else, took its own oldest
+    /// fork.
     #[inline]
     #[must_use]
     pub fn migrated(&self) -> bool {

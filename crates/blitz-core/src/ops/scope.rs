@@ -75,7 +75,7 @@ impl std::fmt::Debug for Scope<'_> {
 /// The common part of both kinds of scope.
 pub(super) struct ScopeCore<'scope> {
     team: Arc<Team>,
-    /// The owner has one count, and so has every job.
+    /// The owner has one count, and every job has one.
     latch: CountLatch<AnyLatch>,
     /// Jobs that the owner's worker has pushed since the scope began lie above it.
     mark: Mark<Header>,

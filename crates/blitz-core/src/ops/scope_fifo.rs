@@ -27,7 +27,7 @@ where
     scope.core.complete(|| op(&scope))
 }
 
-/// Spawns jobs that start in order.
+/// Spawns jobs that start in the order in which a worker spawned them.
 pub struct ScopeFifo<'scope> {
     core: ScopeCore<'scope>,
     /// One queue per worker that the team had when the scope began.

@@ -163,15 +163,15 @@ impl<'a> Tasks<'a> {
         task
     }
 
-    /// Takes a task of the own part of the tree.
+    /// Takes a task from this worker's own part of the tree.
     pub(super) fn take_own(self, part: Part<'_>) -> Option<Runnable> {
         let workers = self.team().num_workers();
         let scan = part.tree.take_own(&part.own.cursor, self.part_index(), workers);
         self.found(part, scan, |_| true)
     }
 
-    /// Moves the tasks behind one that was taken from the own part into the yield queue; returns
-    /// how many. Leaves half of the queue free for tasks that yield.
+    /// Moves the tasks behind the one that was just taken from this worker's part into the yield
+    /// queue; returns how many. Leaves half of the queue free for tasks that yield.
     fn take_behind(self, part: Part<'_>) -> usize {
         let most = self.room_for_others().saturating_sub(RING_SLOTS / 2).min(SIGNAL_BATCH);
         let keep = |task| self.keep_signalled(task);
@@ -191,8 +191,8 @@ impl<'a> Tasks<'a> {
         Some(task)
     }
 
-    /// Counts the tasks that a scan has found, and notifies a worker of the tasks that it found
-    /// when it looked again.
+    /// Counts the task that a scan has taken, and notifies a worker of the tasks that the scan
+    /// found when it looked again.
     fn found(
         self,
         part: Part<'_>,
@@ -215,7 +215,8 @@ impl<'a> Tasks<'a> {
         task.place().map(owner) == Some(self.part_index())
     }
 
-    /// Moves half of the tasks beside one that was taken from another's part into the yield queue.
+    /// Moves half of the tasks beside `task`, which was taken from another worker's part, into the
+    /// yield queue.
     fn take_beside(self, part: Part<'_>, task: &Runnable) {
         let Some(place) = task.place() else { return };
         let keep = |task| self.keep_signalled(task);
@@ -236,8 +237,8 @@ impl<'a> Tasks<'a> {
         self.put_back(task, false);
     }
 
-    /// Takes the next task of the whole tree, in turn. The worker of that part may be stuck, and
-    /// all others may be busy with their own parts.
+    /// Takes the next task of the whole tree, in turn. The worker whose part has this task may be
+    /// stuck, and all others may be busy with their own parts.
     pub(super) fn take_in_turn(self, part: Part<'_>) -> Option<Runnable> {
         let scan = part.tree.take_in_turn(&part.own.round);
         self.found(part, scan, |task| self.owns(task))

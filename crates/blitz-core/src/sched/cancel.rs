@@ -5,8 +5,8 @@
 //!    instead of polling it. Waiting tasks are aborted, which puts them into a queue. So workers
 //!    find all of them.
 //! 2. Jobs may keep the team at work for longer. The last worker to leave looks for tasks once
-//!    more. If a foreign thread has just woken a task, it is on its way into the queue, and the
-//!    last worker waits for it.
+//!    more. If a foreign thread has just woken a task, that task is on its way into the queue, and
+//!    the last worker waits for it.
 //! 3. The queue closes. A thread that comes later keeps its task, and cancels it.
 //!
 //! A worker may be stuck in a poll that blocks until another task ends, perhaps the one in its LIFO
@@ -67,9 +67,10 @@ pub(crate) fn leave(team: &Team) {
     team.count_out();
 }
 
-/// Counts one participant out. The last one cancels every task that is left. Returns whether it was
-/// the last: then it also ends the team's context, once no job is left. It calls `meanwhile` as
-/// long as other threads hold tasks, whose drops may wait for the driver.
+/// Counts the caller out: a worker, or the handle. The last one cancels every task that is left.
+/// Returns whether the caller was the last: then it also has to end the team's ambient context,
+/// once no job is left. `meanwhile` is called as long as other threads hold tasks, whose drops may
+/// wait for the driver.
 pub(crate) fn cancel_if_last(team: &Team, meanwhile: impl Fn()) -> bool {
     let is_last = team.life.leave() == Left::Last;
     if is_last {
@@ -105,9 +106,10 @@ pub(crate) fn cancel_tasks_soon(team: &Team) {
     );
 }
 
-/// Leaves a task that was woken while the team is being dropped to the thread that drops the team.
-/// That thread waits for it: first because the task is not complete, then because of the count. The
-/// waker does not cancel it, because the waker may be called by the drop of a task.
+/// Hands a task to the thread that drops the team, because the task was woken during that drop.
+/// That thread waits for it: first because the task is not complete, then because `Life` counts the
+/// late waker. The waker does not cancel the task itself, because the drop of another task may have
+/// called the waker.
 pub(super) fn cancel_late(team: &Team, task: Runnable) {
     team.life.come_late(|| team.tasks.leave_to_the_end(task));
 }
@@ -130,7 +132,8 @@ fn cancel_queued(team: &Team) -> usize {
     cancelled
 }
 
-/// Returns how many tasks may be left. As for [`cancel_all`], no thread is a worker any more.
+/// Cancels the tasks that it finds. Returns 0 only if it found none, so that none is left. As for
+/// [`cancel_all`], no thread is a worker any more.
 fn cancel_round(team: &Team) -> usize {
     let waiting = cancel_waiting_tasks(team);
     // SAFETY: no thread is a worker any more except the caller, which uses its own worker only

@@ -53,8 +53,8 @@ pub(crate) fn end_orphaned_sections_when_idle(team: &Team) {
 }
 
 /// Releases the holds of shielded sections whose task has ended. After the handle is gone, the
-/// thread that dropped it calls this, and so does each worker that is idle or has a fair turn. So
-/// the worker that polled the task last calls it, too.
+/// thread that dropped it calls this. Each worker that is idle or has a fair turn calls this, too.
+/// So the worker that polled the task last also calls it.
 pub(crate) fn end_orphaned_sections(team: &Team) {
     if team.sections.len() > 0 {
         team.sections.take_ended().iter().for_each(|_| release_with_tasks(team));

@@ -8,19 +8,21 @@ use std::sync::Arc;
 pub(crate) struct Hold(Arc<Team>);
 
 impl Hold {
-    /// For callers that know that the team has not ended: its own workers, and owners of the pool.
+    /// Makes a hold for a caller that knows that the team has not ended.
+    ///
+    /// Such callers are the team's own workers, and owners of the pool.
     pub(crate) fn new(team: &Team) -> Hold {
         team.life.hold();
         Hold(team.arc())
     }
 
-    /// For workers of the team that leave work to other threads. Returns `None` if the workers are
-    /// leaving.
+    /// Makes a hold for a worker of the team that leaves work to other threads. Returns `None` if
+    /// the workers are leaving.
     pub(crate) fn while_at_work(team: &Team) -> Option<Hold> {
         team.life.hold_at_work().then(|| Hold(team.arc()))
     }
 
-    /// For a caller that has been granted a hold by the team's `Life`.
+    /// Makes a hold for a caller to which the team's `Life` has granted one.
     pub(super) fn granted(team: &Arc<Team>) -> Hold {
         Hold(team.clone())
     }

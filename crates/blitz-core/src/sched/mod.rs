@@ -12,8 +12,8 @@
 //! ```
 //!
 //! Tasks use the sleep protocol of jobs: putting a task where other workers can take it wakes a
-//! sleeper, unless a worker already searches. Only its owner uses a LIFO slot: if the owner is
-//! stuck, the watch moves the task in the slot to the queue.
+//! sleeper, unless a worker already searches. No worker takes from the LIFO slot of another: if the
+//! owner is stuck, the watch moves the task in the slot to the queue.
 //!
 //! Both schedulers use `tasks`; `stealing` and `bitmap` implement one scheduler each.
 

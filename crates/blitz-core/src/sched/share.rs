@@ -11,7 +11,7 @@ use blitz_parts::task::Runnable;
 
 /// Enqueues a task that became runnable on a thread that is not a worker of its team.
 pub(crate) fn schedule_from_outside(team: &Team, task: Runnable) {
-    // Threads that come here at the same time may lose counts: they only choose samples.
+    // Threads that come here at the same time may lose counts. The counts only choose samples.
     let _ = team.outside.stamp(&task, Tick::STAMP_MASK);
     enqueue(team, task);
 }

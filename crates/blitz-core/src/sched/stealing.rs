@@ -74,7 +74,8 @@ impl Tasks<'_> {
         Some(first)
     }
 
-    /// Steals half of `victim`'s tasks: returns one to poll, and puts the others into the own ring.
+    /// Steals half of `victim`'s tasks: returns one to poll, and puts the others into this worker's
+    /// ring.
     pub(crate) fn steal_from(self, victim: &Worker) -> Option<Runnable> {
         let theirs = &victim.queues;
         if !theirs.has_public() || !self.team().config.stealing {

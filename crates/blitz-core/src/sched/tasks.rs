@@ -65,8 +65,9 @@ impl Tasks<'_> {
         }
     }
 
-    /// Whether this worker will probably finish the tasks in its ring before another could help:
-    /// they are few, or it is the only worker.
+    /// Whether this worker will probably finish the tasks in its ring before another could help.
+    ///
+    /// That is so if there are few of them, or if the pool has only one worker.
     pub(crate) fn has_few_tasks(self) -> bool {
         let few = self.own().tasks.tick.interval() / DRIVER_TASKS_PART;
         self.queues.ring.len() <= few || self.team().num_workers() < 2
@@ -176,8 +177,9 @@ impl Tasks<'_> {
         }
     }
 
-    /// Steals half of the tasks of a worker that has begun no poll since the last fair turn: if all
-    /// workers are busy, no other would take them. Looks at a different worker each time.
+    /// Steals half of the tasks of a stuck worker: it has begun no poll since the last fair turn.
+    /// If all workers are busy, no other worker would take its tasks. Looks at a different worker
+    /// each time.
     fn steal_from_stuck(self) -> Option<Runnable> {
         let (team, suspect) = (self.team(), &self.own().tasks.suspect);
         let polls = |worker: &Worker| worker.queues.counters.polled.get();
@@ -216,7 +218,7 @@ impl Tasks<'_> {
         }
     }
 
-    /// Does what follows a poll of a task that was at `place` before it.
+    /// Does what follows a poll. `place` is the task's place before that poll.
     #[inline]
     fn end_poll(self, ran: Ran, place: Option<Place>) {
         match ran {
@@ -302,8 +304,8 @@ impl Tasks<'_> {
         ran
     }
 
-    /// Marks the worker as about to sleep while `f` runs, so that user code inside `f` puts no
-    /// tasks where only this worker looks.
+    /// Marks the worker as about to sleep while `f` runs. So user code inside `f` puts no tasks
+    /// where only this worker looks.
     pub(crate) fn while_parking<R>(self, f: impl FnOnce() -> R) -> R {
         let parking = &self.own().tasks.parking;
         let before = parking.replace(true);

@@ -32,7 +32,7 @@ pub(crate) struct Adoption {
 
 struct Place {
     state: State,
-    /// Other threads that wait for a pool to which its thread was lent.
+    /// How many other threads wait for the pool. Counted only if the adopted thread is lent.
     waiting: usize,
     /// Whether the worker has a count of the team's end.
     counts: bool,
@@ -123,7 +123,7 @@ impl Adoption {
         place.state == State::Here && std::mem::take(&mut place.counts)
     }
 
-    /// Notes that another thread waits for the pool to which its thread was lent.
+    /// Notes that another thread waits for the pool, whose adopted thread is lent.
     pub(crate) fn begin_waiting(&self) {
         self.lock().waiting += 1;
     }

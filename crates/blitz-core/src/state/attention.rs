@@ -10,7 +10,7 @@ use std::cell::Cell;
 use std::time::Duration;
 
 /// One worker's count of forks until it reads the clock, with the times at which it last read the
-/// clock and last looked.
+/// clock and last checked.
 #[derive(Debug, Default)]
 pub(crate) struct Attention {
     /// Forks left until the clock is read.
@@ -19,7 +19,7 @@ pub(crate) struct Attention {
     step: Cell<u32>,
     /// When the clock was read last.
     read: Cell<Duration>,
-    /// When the worker looked last.
+    /// When the worker checked last.
     looked: Cell<Duration>,
 }
 

@@ -29,7 +29,7 @@ impl AwaitedJobs {
         self.part(id).insert(id, listed);
     }
 
-    /// Forgets a job. What is returned may be the last reference to a result, whose drop is user
+    /// Forgets a job. The returned entry may be the last reference to a result, whose drop is user
     /// code.
     #[must_use]
     pub(crate) fn remove(&self, id: Id) -> Option<Listed> {

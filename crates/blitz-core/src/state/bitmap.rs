@@ -25,8 +25,8 @@ pub(crate) struct OwnBitmap {
     pub(crate) cursor: Cursor,
     /// Where the worker continues when it takes a task from the whole tree, in turn.
     pub(crate) round: Cursor,
-    /// How many tasks of the yield queue the worker polls before it takes from the tree again: as
-    /// many as it took from the tree last time, or one if the tree was empty.
+    /// How many tasks of the yield queue the worker polls before it takes from the tree again. The
+    /// number is that of the tasks that it took from the tree last time, or one if it found none.
     pub(crate) queue_turns: Cell<usize>,
 }
 
@@ -44,7 +44,7 @@ impl OwnBitmap {
 /// Counts of rare events in the tree. Any thread adds to them.
 #[derive(Default)]
 pub(crate) struct BitmapTotals {
-    /// How many signals found that their leaf was not in the root, and put it there.
+    /// How many signals found the bit of their leaf clear in its root word, and set it.
     pub(crate) activated: Counter,
     /// Permits given. Each comes with a wake-up.
     pub(crate) permits_given: Counter,

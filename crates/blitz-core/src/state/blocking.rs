@@ -153,7 +153,7 @@ impl Blocking {
         }
     }
 
-    /// Ends the threads with the pool, once they have nothing to do.
+    /// Asks the threads to end once they have nothing to do. Called when the pool ends.
     pub(crate) fn stop(&self) {
         self.shared.lock().stopping = true;
         if !broken(Step::BlockingStopTells) {
@@ -208,7 +208,8 @@ impl Blocking {
         self.shared.lock().unfinished
     }
 
-    /// Threads that are there now, those of them that wait, and closures that wait for a thread.
+    /// Returns how many threads there are, how many of them are idle, and how many closures wait
+    /// for a thread.
     pub(crate) fn counts(&self) -> (usize, usize, usize) {
         let state = self.shared.lock();
         (state.threads, state.idle, state.queue.len())
@@ -288,7 +289,7 @@ mod tests {
     use std::time::Duration;
 
     #[test]
-    fn a_closure_without_a_thread_is_none_of_the_callers_task() {
+    fn a_closure_without_a_thread_is_no_part_of_the_callers_task() {
         let blocking = Blocking::new(1, Duration::ZERO);
         let (outer, layer) = (context::layer(), Arc::new(Mutex::new(None)));
         let seen = layer.clone();

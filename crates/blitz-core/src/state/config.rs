@@ -20,8 +20,8 @@ use std::time::Duration;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum WaitPolicy {
-    /// Any job or task. Of jobs, first its own, then those of the worker that runs the awaited job,
-    /// then any other, as in Rayon. No core idles while there is work. The default.
+    /// Any job or task. The worker takes its own jobs first, then those of the worker that runs the
+    /// awaited job, then any other, as in Rayon. No core idles while there is work. The default.
     ///
     /// Inside a task a wait follows [`DescendantsOnly`](Self::DescendantsOnly): other tasks would
     /// wait in turn on the same stack.
@@ -65,7 +65,7 @@ pub(crate) struct Config {
     pub(crate) queue_capacity: usize,
     /// Whether workers take tasks from each other.
     pub(crate) stealing: bool,
-    /// `None`: from the environment.
+    /// `None` takes it from the environment.
     pub(crate) scheduler: Option<Scheduler>,
     /// How many threads may be started beyond the workers; `None` derives it from the number of
     /// workers.
@@ -98,7 +98,7 @@ impl Config {
         self.reports_by_words() || self.triggers.include_stalls()
     }
 
-    /// The same, without files.
+    /// Whether stalls are reported to the handler or in a line.
     pub(crate) fn reports_by_words(&self) -> bool {
         self.stall_handler.is_some() || self.logs_stalls
     }

@@ -66,7 +66,7 @@ pub(crate) enum Idleness {
 pub(crate) struct States {
     /// When it began; zero before that.
     begun: Counter,
-    /// Since when it runs nothing; zero while it runs something.
+    /// When the worker began to run nothing; zero while it runs something.
     idle_since: Counter,
     /// Whether it sleeps while it runs nothing.
     asleep: Counter,
@@ -113,7 +113,7 @@ impl Sum {
 /// Polls, or jobs, of a worker that readers have seen.
 #[derive(Default)]
 struct Busy {
-    /// The ticks of those that have ended.
+    /// The ticks of the polls, or jobs, that have ended.
     ended: u64,
     /// Ticks that were credited in advance, because the worker was in a poll or job that had not
     /// ended.
@@ -137,8 +137,9 @@ impl Busy {
 }
 
 impl Shown {
-    /// Divides the time since the last reading between polls and jobs: in proportion to those that
-    /// have ended meanwhile. If none has ended, all goes to what the worker does now.
+    /// Divides the time since the last reading between polls and jobs, in proportion to the polls
+    /// and jobs that have ended meanwhile. If none has ended, all of it goes to the kind that the
+    /// worker runs now.
     fn divide(&mut self, busy: u64, polls: u64, jobs: u64, is_polling: bool) {
         let grown = busy.saturating_sub(self.busy);
         self.busy = self.busy.max(busy);

@@ -89,7 +89,7 @@ struct Entry {
     /// Zero if there is nothing here.
     key: usize,
     name: Label,
-    /// The row of a type, the length of a label.
+    /// For a type, the number of its row; for a label, its length.
     row: usize,
 }
 

@@ -12,7 +12,7 @@ pub(crate) struct Plugging {
 }
 
 impl Plugging {
-    /// The right to plug a driver in; true if the pool has ended.
+    /// Returns the right to plug a driver in. The guarded value is true if the pool has ended.
     pub(crate) fn lock(&self) -> MutexGuard<'_, bool> {
         self.over.lock().unwrap_or_else(PoisonError::into_inner)
     }

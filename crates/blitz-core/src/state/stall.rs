@@ -72,7 +72,7 @@ impl StallKind {
     pub(crate) const ALL: [StallKind; 4] =
         [StallKind::Computing, StallKind::Preempted, StallKind::Blocked, StallKind::Unknown];
 
-    /// In one word: `cpu`, `preempted`, `blocked` or `unknown`.
+    /// Returns the kind in one word: `cpu`, `preempted`, `blocked` or `unknown`.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -120,7 +120,7 @@ impl StallReport {
         self.task.as_ref().map(|task| task.id)
     }
 
-    /// Returns the type of the task's future. That of an `async fn` is the path of the function.
+    /// Returns the type of the task's future. For an `async fn` it is the path of the function.
     #[must_use]
     pub fn type_name(&self) -> Option<&'static str> {
         self.task.as_ref().map(|task| task.type_name)
@@ -221,7 +221,7 @@ pub(crate) struct Stalls {
     desk: Mutex<Desk>,
 }
 
-/// A worker in the same poll or job, since it was first seen there.
+/// When a worker was first seen in its current poll or job.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Sight {
     /// The worker's progress count at that time.
@@ -235,7 +235,7 @@ pub(crate) struct Sight {
 /// How a thread had spent its time at some moment.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Sample {
-    /// In ticks.
+    /// The moment, in ticks.
     pub(crate) at: u64,
     pub(crate) shares: Shares,
 }
@@ -328,7 +328,7 @@ impl Stalls {
         !std::mem::replace(&mut desk.is_served, true)
     }
 
-    /// The reports to be made. If there are none, the thread that makes them ends.
+    /// Takes the reports to be made. If there are none, the thread that makes them ends.
     pub(crate) fn take_due(&self) -> Vec<(usize, Sight)> {
         let mut desk = lock(&self.desk);
         desk.is_served = !desk.due.is_empty();

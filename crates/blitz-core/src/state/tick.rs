@@ -1,5 +1,7 @@
-//! Decides how often a worker looks beyond its own tasks, by a budget of polls and by the time that
+//! Decides how often a worker looks beyond its own tasks, by budgets of polls and by the time that
 //! polls take.
+//!
+//! Each poll spends one unit of four budgets. A budget that is spent has an effect and starts anew:
 //!
 //! ```text
 //!  poll ─▶ one of BUDGET_PER_TICK  ──spent──▶ maintenance: new intervals from the average
@@ -50,8 +52,8 @@ pub(crate) struct Tick {
     left: Cell<u32>,
     /// The initial value of `left`.
     step: Cell<u32>,
-    /// Polls left, at the beginning of the step, until maintenance, until others' work goes first,
-    /// until the queue goes first, and until a poll is timed.
+    /// Polls left, counted at the beginning of the step, until each of these is due: maintenance, a
+    /// turn of others' work, a turn of the queue, and a timed poll.
     until_maintenance: Cell<u32>,
     until_fair: Cell<u32>,
     until_brief: Cell<u32>,
@@ -63,7 +65,7 @@ pub(crate) struct Tick {
     brief: Cell<u32>,
     /// Own polls between two turns of a queue that is never empty.
     spell: Cell<u32>,
-    /// Every poll is timed.
+    /// Whether every poll is timed.
     all_timed: bool,
     /// Whether every poll is recorded, if polls are long enough.
     records: bool,
@@ -303,7 +305,7 @@ mod tests {
     use std::time::Duration;
 
     #[test]
-    fn the_interval_follows_the_table_of_the_document() {
+    fn the_interval_follows_the_table_of_poll_times() {
         let table = [(1, 255), (10, 100), (50, 20), (100, 10), (1_000, 8), (50_000, 8)];
         for (micros, interval) in table {
             assert_eq!(Average::new(Duration::from_micros(micros)).interval(), interval);
@@ -359,8 +361,8 @@ mod tests {
         assert_eq!((count(Turn::Queue), count(Turn::Others)), (100 - others, others));
     }
 
-    /// Polls a thousand times, with a queue that is never empty and from which each turn takes one
-    /// task; returns how many polls were of own tasks and how many of the queue's.
+    /// Polls a thousand times beside a queue that is never empty. Each turn of the queue takes one
+    /// task from it. Returns the number of polls of own tasks, and of polls of the queue's tasks.
     fn poll_beside_a_full_queue(tick: &Tick) -> (u32, u32) {
         let (mut own, mut queued) = (0, 0);
         for _ in 0..1_000 {

@@ -76,8 +76,8 @@ impl WatchThread {
             return thread.unpark();
         }
         let started = start().map(|thread| self.thread.set(thread));
-        // If the start failed, tasks behind a stuck worker are not rescued until a later attempt,
-        // as in other runtimes.
+        // If the start failed, tasks behind a stuck worker are not rescued until a later attempt
+        // succeeds.
         self.watch.has_started(started.is_ok());
     }
 

@@ -17,8 +17,8 @@ use std::task::{Context, Poll, RawWakerVTable, Waker};
 
 /// Runs `future` to completion on the current thread: see [`block_on`](crate::block_on).
 pub(crate) fn block_on<F: Future>(future: F) -> F::Output {
-    // Near the limit of the stack the set is not driven here: its tasks could fill the stack, each
-    // waiting for the next.
+    // Near the limit of the stack the current local set is not driven here: its tasks could fill
+    // the stack, each waiting for the next.
     match local::current().filter(|_| room() >= Room::Needed) {
         Some(locals) => block_on_this_thread(local::run_until(locals, future)),
         None => block_on_this_thread(future),
@@ -58,8 +58,8 @@ fn block_on_worker<F: Future>(owner: Owner<'_>, mut future: Pin<&mut F>) -> F::O
             return result;
         }
         if bell.latch.probe() {
-            // The future yielded, or its event has already happened. Its pool may have no other
-            // worker.
+            // The future yielded, or its event has already happened. Let other work of this pool go
+            // first: the pool may have no other worker.
             owner.let_another_go_first(&bell.latch);
             continue;
         }

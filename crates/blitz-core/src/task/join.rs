@@ -15,7 +15,7 @@ impl<T> JoinHandle<T> {
     /// If the task or job was cancelled or panicked: [`JoinError::into_panic`] returns the payload.
     ///
     /// # Blocking
-    /// A thread outside the pool blocks.
+    /// A thread outside every pool blocks; a worker of another pool goes on with its pool's work.
     pub fn join(self) -> Result<T, JoinError> {
         match self.as_job() {
             Some(job) => job.join(),

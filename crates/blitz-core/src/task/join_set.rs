@@ -122,7 +122,7 @@ impl Wake for Bell {
 }
 
 impl<T> JoinSet<T> {
-    /// An empty set.
+    /// Creates an empty set.
     pub fn new() -> JoinSet<T> {
         JoinSet { slots: Vec::new(), free: Vec::new(), news: Arc::default() }
     }

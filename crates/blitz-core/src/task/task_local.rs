@@ -1,8 +1,8 @@
 //! Values that belong to a task, whichever thread polls it.
 //!
 //! The value lies in the future. During a poll the value is in a cell of the thread, with the
-//! number of the poll's layer. Work on top of that poll, such as tasks that a waiting worker polls,
-//! has another number and does not see the value.
+//! nesting level of the poll (`context::layer`). Work on top of that poll, such as tasks that a
+//! waiting worker polls, has another level and does not see the value.
 //!
 //! ```text
 //!  depth 0:  floor 0 holds the value of the innermost scope

@@ -23,7 +23,7 @@ struct Doors {
 
 struct Door {
     number: u64,
-    /// The aside in which it was entered. It applies only in that aside.
+    /// The aside in which the pool was entered. The pool is current only in that aside.
     aside: u64,
     /// `None` hides the pools that were entered before.
     team: Option<Arc<Team>>,

@@ -72,7 +72,7 @@ pub(crate) struct Team {
     width: usize,
     pub(crate) seats: Seats,
     pub(crate) spares: Spares,
-    /// Functions of higher layers. A team without them has no spares.
+    /// Functions of higher layers. A team without them has no spares and no watch.
     upward: OnceLock<Upward>,
     /// Tasks that the relief worker leaves to workers that have seats.
     pub(crate) long_tasks: LongTasks,
@@ -94,7 +94,8 @@ pub(crate) struct Team {
     asymmetric: Reliance,
     /// Counters for workers that publish every fork.
     always_demanding: CachePadded<Counters>,
-    /// Counters for workers that are called at their forks, instead of the pool's counters.
+    /// Counters that a worker reads instead of the pool's, between
+    /// [`call_at_forks`](Self::call_at_forks) and [`end_call_at_forks`](Self::end_call_at_forks).
     attentive: CachePadded<Counters>,
     /// Tasks that no worker has yet.
     pub(crate) tasks: CachePadded<TaskQueue>,

@@ -69,8 +69,8 @@ impl<'a> Owner<'a> {
         }
     }
 
-    /// Records the number of unrecorded polls and jobs since the last event, without the current
-    /// ones.
+    /// Records how many polls and jobs have begun unrecorded since the last event. The current
+    /// polls and jobs are left out.
     fn note_unrecorded(self, now: u64, current_polls: u64, current_jobs: u64) {
         let noted = &self.own().noted;
         let passed = |count: u64, before: u64| count.saturating_sub(before);
@@ -125,7 +125,7 @@ impl<'a> Owner<'a> {
         Duration::from_nanos(nanos)
     }
 
-    /// Notes a reading of the clock, for stamps that need the time coarsely.
+    /// Notes a reading of the clock, for stamps that need only a coarse time.
     fn note_time(self, now: u64) {
         self.own().noted.coarse.set(coarse(now));
     }
@@ -293,8 +293,8 @@ impl Team {
         self.note_outside(Kind::RESCUE, 0, task, index(stuck.index()));
     }
 
-    /// Notes that a blocking closure of type `name` begins on thread `thread`; `submitted` is when
-    /// it was handed over, in ticks.
+    /// Notes that a blocking closure begins on thread `thread`. Its type is `name`, and its caller
+    /// handed it over at `submitted`, in ticks.
     pub(crate) fn note_blocking_begin(&self, thread: u64, submitted: u64, name: &'static str) {
         let waited = ticks::now().saturating_sub(submitted);
         self.blocking_delays.add_shared(ticks::to_nanos(waited));
@@ -303,7 +303,7 @@ impl Team {
         }
     }
 
-    /// Notes that such a closure has ended.
+    /// Notes that a blocking closure has ended on thread `thread`.
     pub(crate) fn note_blocking_end(&self, thread: u64) {
         self.note_outside(Kind::BLOCKING_END, 0, thread, 0);
     }

@@ -33,7 +33,7 @@ impl Team {
         }
     }
 
-    /// Runs `f`, and hands a panic of it to the handler, in the name of `who`.
+    /// Runs `f`. Reports a panic of `f` to the handler, as a panic of `who`.
     pub(crate) fn catch(&self, who: &str, f: impl FnOnce()) {
         if let Err(payload) = catch_unwind(AssertUnwindSafe(f)) {
             self.report_panic_of(who, payload);

@@ -218,8 +218,8 @@ impl Worker {
         self.trail.is_in_run() || self.queues.counters.are_polling()
     }
 
-    /// Whether the worker is inside of a poll or a job and neither sleeps there nor has said that
-    /// it blocks, at some recent moment.
+    /// Whether the worker was running a poll or a job at some recent moment. A worker that sleeps
+    /// inside one, or has said that it blocks, does not count.
     pub(crate) fn is_busy(&self) -> bool {
         self.is_in_work() && !self.insight.states.is_idle() && !self.is_in_place()
     }

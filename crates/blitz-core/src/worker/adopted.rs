@@ -50,7 +50,7 @@ pub(crate) fn with_worker<R>(f: impl FnOnce(&Worker) -> R) -> Option<R> {
     }
 }
 
-/// A separate function, so that the check before each fork of the drop-in is one load.
+/// A separate function, so that the check before each fork of the drop-in `rayon-core` is one load.
 #[cold]
 #[inline(never)]
 fn with_adopted<R>(f: impl FnOnce(&Worker) -> R) -> Option<R> {

@@ -1,10 +1,10 @@
 //! Cancels tasks while workers are blocked at the end of a pool.
 //!
 //! A worker that leaves cancels the tasks that it can reach (see `sched/cancel`). The drop of a
-//! task is user code. It may wait for the drop of another task, as may a job that still runs. If
-//! every worker waits like this, none of them reaches the task that the others wait for. So a pool
-//! that ends with tasks starts one more thread, which checks that tasks keep ending. While no task
-//! ends, that thread starts others, and each of them cancels the remaining tasks.
+//! task is user code. It may wait for the drop of another task, and a job that still runs may do
+//! the same. If every worker waits like this, none of them reaches the task that the others wait
+//! for. So a pool that ends with tasks starts one more thread, which checks that tasks keep ending.
+//! While no task ends, that thread starts others, and each of them cancels the remaining tasks.
 
 #![forbid(unsafe_code)]
 

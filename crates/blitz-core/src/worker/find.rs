@@ -3,9 +3,11 @@
 //! Own tasks (see `sched`), own deque (newest first), own mail, injected jobs (all of them: one is
 //! kept, the rest goes onto the own deque), the task queue, other workers' deques and rings from a
 //! random start (oldest first). A worker that is about to sleep searches harder: it also makes
-//! private jobs public if their worker is in a long leaf. Once per interval of polls and jobs, work
-//! from elsewhere goes first, and every second time the task queue goes before own jobs: no kind of
-//! work can keep another waiting for ever.
+//! private jobs public if their worker is in a long leaf.
+//!
+//! No kind of work can keep another waiting for ever. Once per interval of polls and jobs, work
+//! from elsewhere goes first. Every second time that a worker has no own task, it looks into the
+//! task queue before it takes an own job.
 
 #![forbid(unsafe_code)]
 
@@ -122,12 +124,12 @@ impl Owner<'_> {
         }
     }
 
-    /// Finds work that own tasks and jobs would otherwise starve, a different kind first each time;
-    /// `own_job` takes one of the worker's own jobs.
+    /// Finds work that own tasks and jobs would otherwise starve, beginning with a random kind of
+    /// work; `own_job` takes one of the worker's own jobs.
     fn find_fairly(self, own_job: impl Fn() -> Option<Work>) -> Option<Found> {
         // A worker that is never idle may have finished the task of a forgotten shield.
         end_orphaned_sections_if_closing(self.team());
-        // After wakers were called the next turn is for the others, however many wakers there are.
+        // After wakers were called, the next turn is for other work, however many wakers there are.
         let visits = !self.own().called_wakers.replace(false);
         if visits && self.visit_driver() == Visit::Wakers {
             self.own().called_wakers.set(true);
@@ -150,7 +152,7 @@ impl Owner<'_> {
         Some(found)
     }
 
-    /// Work of others: jobs, and the `wanted` tasks.
+    /// Finds work of others: jobs, and the `wanted` tasks.
     pub(crate) fn find_elsewhere(self, look: Look, wanted: Wanted) -> Option<Found> {
         let found = self.look_elsewhere(look, wanted);
         if let Some(Found::Job(_)) = found {

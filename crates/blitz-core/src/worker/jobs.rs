@@ -140,9 +140,11 @@ impl Jobs<'_> {
         }
     }
 
-    /// Takes the fork back if the job `newest` lay above it, and runs the jobs above it first. The
-    /// other closure of the caller's `join` has spawned these jobs, or has taken them from outside
-    /// the pool. They do not belong to the caller's task.
+    /// Runs the jobs above `fork`, beginning with `newest`, and then takes the fork back. Returns
+    /// whether the fork was still there.
+    ///
+    /// The other closure of the caller's `join` has spawned these jobs, or has taken them from
+    /// outside the pool. They do not belong to the caller's task.
     #[inline(never)]
     fn run_above(self, fork: NonNull<Header>, newest: NonNull<Header>) -> bool {
         let aside = Aside::begin();
@@ -160,7 +162,7 @@ impl Jobs<'_> {
         next.is_some()
     }
 
-    /// Takes the fork back if the stack has no room to run the jobs above it. Puts them back.
+    /// As `run_above`, if the stack has no room to run the jobs above `fork`: puts them back.
     #[cold]
     fn keep_above(self, fork: NonNull<Header>, newest: NonNull<Header>) -> bool {
         let (mut kept, mut next) = (Vec::new(), Some(newest));

@@ -163,7 +163,7 @@ impl Clocks for OwnClocks {
         ticks::to_duration(ticks::now())
     }
 
-    /// If the system does not report the processor time, the time since some moment. On such
+    /// Returns the time since some moment if the system does not report the processor time. On such
     /// systems the watch never finds a computing worker, so only this measurement notes long polls.
     fn used(&self) -> Duration {
         thread::time_used(self.0).unwrap_or_else(since_start)

@@ -120,8 +120,9 @@ impl Owner<'_> {
     /// Notifies the watch of work in the team's queues, if this worker woke no other. `woken` is
     /// the number of workers that it woke when it stopped searching.
     ///
-    /// A poster that has seen this worker search leaves its work to it, and the work that this
-    /// worker found may block it. The watch already knows the jobs and tasks of single workers.
+    /// A poster that has seen this worker search leaves its work to this worker. But the work that
+    /// this worker found may block it. The watch already knows the jobs and tasks of single
+    /// workers.
     pub(super) fn leave_the_rest(self, woken: usize) {
         let team = self.team();
         self.counters.wakes_sent.add(woken as u64);

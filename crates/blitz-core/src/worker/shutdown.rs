@@ -150,7 +150,7 @@ fn join_own_threads(team: &Team) {
     // Join them one by one, because a worker may start the watch while this thread already waits
     // for others.
     while let Some(thread) = next() {
-        // A worker thread does not unwind. If it did, there would be no one to report to.
+        // A worker thread does not unwind, so there is no panic to report.
         let _ = thread.join();
     }
     team.blocking.join();

@@ -7,7 +7,7 @@
 //! | free | what a wait begins |
 //! |---|---|
 //! | a half | anything that the wait may run |
-//! | three eighths | if there is nothing else, the oldest job of the own deque: the wait may be for that |
+//! | three eighths | if there is nothing else, the oldest own job: the wait may be for that job |
 //! | a quarter | tasks, jobs from outside |
 //! | an eighth | mail: jobs for this worker alone; the drops of tasks that are cancelled |
 //! | less | own newer jobs and descendants of what it waits for, which nest as the program does |
@@ -19,9 +19,9 @@
 //!
 //! The bounds come from the system. If the system does not know them, a worker's stack has the size
 //! in its pool's settings, counted from where the worker began. The stack of any other thread has
-//! [`STACK_ASSUMED`] bytes, counted from the lowest frame that asked. A thread outside its bounds
-//! runs on the stack of some library, whose size is unknown: there a wait begins only its own jobs,
-//! descendants and mail.
+//! [`STACK_ASSUMED`] bytes, counted from the outermost frame that asked. A thread outside its
+//! bounds runs on the stack of some library, whose size is unknown: there a wait begins only its
+//! own jobs, descendants and mail.
 
 #![forbid(unsafe_code)]
 
@@ -205,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stack_of_assumed_size_begins_at_the_lowest_frame_that_asks() {
+    fn a_stack_of_assumed_size_begins_at_the_outermost_frame_that_asks() {
         let bounds = Bounds::assumed(4 * SIZE, SIZE);
         assert_eq!(bounds.room_at(3 * SIZE - 1), Room::Own);
         let stretched = bounds.stretched_to(5 * SIZE);

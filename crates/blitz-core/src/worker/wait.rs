@@ -395,8 +395,10 @@ impl Owner<'_> {
         }
     }
 
-    /// Takes a descendant of the job that `runner` runs: from the runner's deque or, if the runner
-    /// itself waits, from the deque of the worker that it waits for, and so on.
+    /// Takes a descendant of the job that `runner` runs.
+    ///
+    /// Looks into the runner's deque. If the runner itself waits, looks into the deque of the
+    /// worker that the runner waits for, and so on.
     fn leapfrog(self, runner: Option<Runner>, look: Look) -> Option<Work> {
         let team = self.team();
         let mut at = runner?;

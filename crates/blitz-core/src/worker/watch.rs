@@ -123,8 +123,8 @@ fn run(team: &Team) {
     }
 }
 
-/// Whether a worker is awake that would have to be reported to the user if it is stuck. A worker
-/// that stops looking for work notifies the watch first.
+/// Whether any worker is awake, if stuck workers are reported to the user: it may get stuck. A
+/// worker that stops looking for work notifies the watch first.
 fn may_have_to_report(team: &Team) -> bool {
     let is_awake = |worker: &Worker| {
         worker.bed().serves() && worker.insight.states.is_awake() && is_there(team, worker)
@@ -312,8 +312,8 @@ fn look_after_workers(team: &Team, seen: &mut Vec<Seen>) -> Finding {
     finding.max(Finding::Slow)
 }
 
-/// Moves the task in the slot of a stuck worker to the queue, or makes another worker look for
-/// those in its ring.
+/// Moves the task in the LIFO slot of a stuck worker to the queue. If the slot is empty, makes
+/// another worker look for the tasks in the ring of the stuck worker.
 fn rescue_tasks(team: &Team, worker: &Worker) {
     if let Some(task) = worker.queues.rescue() {
         worker.queues.counters.rescued.add_shared(1);

@@ -6,7 +6,7 @@ use super::{Dump, SignalDump, TaskDump, WorkerDump};
 use std::fmt::{Display, Write};
 
 impl Dump {
-    /// As one line of JSON.
+    /// Returns the dump as one line of JSON.
     ///
     /// ```
     /// let builder = blitz::Pool::builder().workers(2).scheduler(blitz::Scheduler::Signal);

@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cycle_that_a_timeout_ends_is_none_even_before_a_stuck_task() {
+    fn a_circle_that_a_timeout_ends_is_no_cycle_although_it_awaits_a_stuck_task() {
         // 0 awaits 1 and 2, 1 awaits 0 and has a timeout, and nothing wakes 2.
         let saved = graph(3, &[(0, 1), (1, 0), (0, 2)], &[1]);
         assert_eq!(found(&saved), (vec![2], vec![]));

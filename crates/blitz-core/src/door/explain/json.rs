@@ -13,7 +13,9 @@ const OLDEST: usize = 100;
 const EDGES: usize = 1_000;
 
 impl Explanation {
-    /// As one line of JSON: `verdict`, `cycles`, `possible`, `never`, `behind`, `oldest`, `tasks`,
+    /// Returns the explanation as one line of JSON.
+    ///
+    /// Its fields are `verdict`, `cycles`, `possible`, `never`, `behind`, `oldest`, `tasks` and
     /// `edges`.
     ///
     /// `cycles`, `possible`, `never` and `behind` have ids, and `tasks` has the tasks of the first
@@ -90,10 +92,10 @@ fn id(id: &Id) -> String {
 }
 
 impl WaitingTask {
-    /// As one line of JSON: the fields of [`TaskInfo::to_json`](crate::TaskInfo::to_json), and
-    /// `waits`.
+    /// Returns the task and its waits as one line of JSON.
     ///
-    /// A wait has `kind`, `target` if it is for a task, a closure or a job, and `detail`.
+    /// The fields are those of [`TaskInfo::to_json`](crate::TaskInfo::to_json), with a filled
+    /// `waits`. A wait has `kind`, `target` if it is for a task, a closure or a job, and `detail`.
     #[must_use]
     pub fn to_json(&self) -> String {
         self.info().json_with(list(self.waits().iter().map(|wait| edge(None, wait))))

@@ -165,7 +165,7 @@ impl Explanation {
         }
         let seen: Vec<_> = tasks.iter().map(Seen::of).collect();
         let mut graph = Graph::new(tasks.len());
-        // Tasks that only a waker with an unknown holder can wake, if anything.
+        // Tasks that nothing can wake except, perhaps, a waker whose holder is unknown.
         let mut unsure = Vec::new();
         for (index, task) in seen.iter().enumerate() {
             let waiter = task.awaited_by.and_then(|address| places.get(&address));
@@ -252,11 +252,12 @@ impl Explanation {
         &self.cycles
     }
 
-    /// Returns possible deadlocks: circles like those of [`cycles`](Explanation::cycles) in which
-    /// some task has a waker that the pool did not find.
+    /// Returns possible deadlocks.
     ///
-    /// If each of these wakers is an [`AbortHandle`](crate::AbortHandle) that the program only
-    /// keeps, it is a deadlock. If one is in a channel or a lock, the task may go on.
+    /// Each is a circle like those of [`cycles`](Explanation::cycles), but some of its tasks have
+    /// wakers that the pool did not find. If each of these wakers is an
+    /// [`AbortHandle`](crate::AbortHandle) that the program keeps but never uses, the circle is a
+    /// deadlock. If one is in a channel or a lock, the task may go on.
     #[must_use]
     pub fn possible_cycles(&self) -> &[Vec<Id>] {
         &self.possible
@@ -287,7 +288,7 @@ impl Explanation {
         self.tasks.iter().find(|task| task.info.id() == id)
     }
 
-    /// About how many further tasks have not waited yet.
+    /// Returns about how many tasks are not listed because they have not waited yet.
     #[cfg(feature = "inspect")]
     pub(in crate::door) fn unlisted(&self) -> usize {
         self.unlisted
@@ -321,8 +322,9 @@ impl WaitingTask {
 
     /// Returns the places at which it waits, if it was [probed](crate::probe()).
     ///
-    /// There is one for each place at which its future has kept a waker in that poll, up to 16. All
-    /// tasks together have at most 2,000 stacks: if many tasks were probed, each may have fewer.
+    /// There is one for each place at which its future kept a waker in the poll of the probe, up to
+    /// 16. All tasks together have at most 2,000 stacks: if many tasks were probed, each may have
+    /// fewer.
     #[must_use]
     pub fn stacks(&self) -> &[TaskStack] {
         &self.stacks

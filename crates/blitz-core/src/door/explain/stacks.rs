@@ -29,7 +29,7 @@ static TURN: Mutex<()> = Mutex::new(());
 
 /// Functions of the runtime in which the waker of a probe is cloned, at the top of each stack.
 const TOP: &[&str] = &["blitz_parts::", "<blitz_parts::", "<core::task::wake::Waker as "];
-/// Functions of the standard library that may be among them.
+/// Functions of the standard library that may be among those of [`TOP`].
 const LIBRARY: &[&str] = &["core::", "<core::", "alloc::", "<alloc::"];
 /// The function of the runtime that polls a task, at the bottom of each stack.
 const POLL: [&str; 2] = ["blitz_parts::task::cell::Cell<", "::run"];
@@ -175,9 +175,10 @@ pub(super) struct Probed {
     pub(super) polled: usize,
 }
 
-/// Makes workers poll each of these tasks once, at most [`TASKS_MAX`] of them, and waits for the
-/// polls no longer than `patience`. Returns where the tasks wait. The probes of a process take
-/// turns.
+/// Makes workers poll each of these tasks once, and returns where the tasks wait.
+///
+/// Probes at most [`TASKS_MAX`] tasks, and waits for the polls no longer than `patience`. The
+/// probes of a process take turns.
 pub(super) fn stacks(
     team: &Team,
     ids: impl Iterator<Item = Id>,
@@ -208,15 +209,15 @@ pub(super) fn stacks(
     (probed, found.into_iter().map(named).collect())
 }
 
-/// Returns the first [`TASKS_MAX`] of these tasks. It keeps no reference to another task: for an
-/// `explain` of another thread each reference is a waker whose holder it does not know.
+/// Returns the first [`TASKS_MAX`] of these tasks. It keeps no reference to any other task: an
+/// `explain` on another thread would take such a reference for a waker with an unknown holder.
 fn choose(team: &Team, ids: impl Iterator<Item = Id>) -> Vec<TaskRef> {
     let mut tasks: HashMap<_, _> =
         references(team).into_iter().map(|task| (Id::of(&task), task)).collect();
     ids.filter_map(|id| tasks.remove(&id)).take(TASKS_MAX).collect()
 }
 
-/// How many stacks are named of each task, if there are `tasks` with stacks.
+/// How many stacks of each task are named, if `tasks` is the number of tasks with stacks.
 fn named_each(tasks: usize) -> usize {
     const { assert!(TASKS_MAX <= NAMED_MAX, "one for each task") };
     NAMED_MAX / tasks.max(1)

@@ -37,7 +37,7 @@ pub struct Trace {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct TraceTrack {
-    /// Such as `worker 0`.
+    /// A name for the thread, such as `worker 0`.
     pub name: String,
     /// The system's id of the thread, if it is known.
     pub thread: Option<u32>,
@@ -133,7 +133,7 @@ impl TraceSlice {
 }
 
 impl SliceKind {
-    /// In one word.
+    /// Returns the kind in one word.
     pub(in crate::door) fn name(self) -> &'static str {
         match self {
             SliceKind::Poll => "poll",
@@ -148,7 +148,7 @@ impl SliceKind {
 }
 
 impl MarkKind {
-    /// In one word.
+    /// Returns the kind in one word.
     pub(in crate::door) fn name(self) -> &'static str {
         match self {
             MarkKind::Wake => "wake",

@@ -111,7 +111,7 @@ impl<'a> Timeline<'a> {
     }
 
     /// Ends the innermost slice of this kind. Slices inside it have ended, too, but their ends were
-    /// lost. If its begin was lost, it began before the trace.
+    /// lost. If no slice of this kind is open, its begin was lost: the slice begins with the trace.
     fn end(&mut self, kind: SliceKind, name: Cow<'static, str>, end: Duration, task: u64) {
         let Some(place) = self.open.iter().rposition(|open| open.kind == kind) else {
             return self.push(kind, name, self.clock.begin(), end, task);

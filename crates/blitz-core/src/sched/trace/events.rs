@@ -6,7 +6,7 @@ use blitz_parts::bitmap::Position;
 use blitz_parts::task::Place;
 use tracing::trace;
 
-/// A task's bit was set. `activated` says that its leaf was not in the root before.
+/// A task's bit was set. `activated` says that the bit of its leaf in the root word was set, too.
 pub(in crate::sched) fn signal_set(place: Option<Place>, activated: bool) {
     let Some(Position { leaf, word, bit }) = place.map(Position::of) else { return };
     trace!(target: "blitz::signal", leaf, word, bit, "signal set");
