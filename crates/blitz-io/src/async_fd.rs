@@ -205,7 +205,7 @@ impl<T: AsRawFd> AsyncFd<T> {
 
     /// Stops watching the value and returns it.
     pub fn into_inner(self) -> T {
-        // A descriptor that was closed elsewhere is not watched any more.
+        // Ignore the error: a descriptor that was closed elsewhere is not watched any more.
         let (Descriptor(inner), _) = self.io.take();
         inner
     }
@@ -313,7 +313,7 @@ impl<T: AsRawFd> AsyncFd<T> {
         Poll::Ready(Ok(AsyncFdReadyGuard { fd: self, sight }))
     }
 
-    /// Waits for `interest` and calls `attempt`, again and again while that returns
+    /// Waits for `interest` and calls `attempt`. Repeats both while `attempt` returns
     /// [`WouldBlock`](io::ErrorKind::WouldBlock).
     ///
     /// ```
@@ -338,7 +338,7 @@ impl<T: AsRawFd> AsyncFd<T> {
         self.io.io(interest, |descriptor| attempt(&descriptor.0)).await
     }
 
-    /// Calls `attempt`, unless it is known that it would block.
+    /// Calls `attempt`, unless the descriptor is known not to be ready.
     ///
     /// # Errors
     /// The error of `attempt`, or `WouldBlock`.

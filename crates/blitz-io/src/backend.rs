@@ -44,7 +44,7 @@ impl fmt::Display for Backend {
 pub struct BackendChoice {
     /// Never [`Backend::Auto`].
     pub backend: Backend,
-    /// Why it is not io_uring.
+    /// Why it is not io_uring; `None` if it is, or if the program asked for readiness.
     pub reason: Option<String>,
 }
 

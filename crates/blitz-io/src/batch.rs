@@ -105,8 +105,8 @@ fn lock(wakers: &Mutex<VecDeque<Waker>>) -> MutexGuard<'_, VecDeque<Waker>> {
     wakers.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Calls all wakers, those of pool tasks first: any other waker may block. If a waker panics, the
-/// others are still called.
+/// Calls all wakers, prompt ones first: any other waker may block. If a waker panics, the others
+/// are still called.
 pub(crate) fn wake_all(mut wakers: VecDeque<Waker>) {
     let mut panic = None;
     for _ in 0..wakers.len() {

@@ -28,7 +28,7 @@ use std::sync::{Arc, OnceLock};
 pub struct IoDriver {
     reactor: Arc<Reactor>,
     timers: Timers,
-    /// Due wakers that do not belong to a task of a pool.
+    /// Due wakers that are not prompt: they may run user code.
     kept: Kept,
     backend: Backend,
     /// Created on first use; an error says why there is none. After the end of the pool none is
@@ -46,8 +46,8 @@ pub struct IoMetrics {
     pub waiting: usize,
     /// Operations that io_uring has not completed.
     pub under_way: usize,
-    /// Whether a timer of the system ends waits. Otherwise the queue of events does, which counts
-    /// milliseconds on Linux.
+    /// Whether a timer of the system ends the driver's waits. If not, the waits have a timeout,
+    /// which counts milliseconds on Linux.
     pub system_timer: bool,
 }
 
@@ -72,8 +72,9 @@ pub(crate) fn with_plugged<R>(f: impl FnOnce(&IoDriver) -> R) -> Option<R> {
     driver::with_plugged(f)
 }
 
-/// Calls `f` with the driver of the current pool, or of the global one, and with the index of the
-/// worker that the current thread is in that pool.
+/// Calls `f` with the driver of the current pool, or of the global one.
+///
+/// The second argument of `f` is the index of the worker that the current thread is in that pool.
 ///
 /// # Errors
 /// If the system refuses a resource that the driver needs, or if the pool has ended.
@@ -150,8 +151,8 @@ impl IoDriver {
         self.uring.get_or_init(|| Uring::new(&self.reactor).map_err(|error| error.to_string()))
     }
 
-    /// Waits until `limit` at most, for ever if there is none, and notes the wakers of events and
-    /// of completed operations. Returns whether there are any.
+    /// Waits for events until `limit`, or for ever if there is none. Notes the wakers of events and
+    /// of completed operations; returns whether there are any.
     fn wait(&self, limit: Option<Limit>) -> bool {
         let happened = self.reactor.wait(limit);
         match self.uring.get() {
@@ -160,8 +161,8 @@ impl IoDriver {
         }
     }
 
-    /// Whether the system reads or writes files. Meanwhile a paused clock does not advance. The
-    /// same holds while a blocking thread reads or writes a file.
+    /// Whether io_uring reads or writes files. Meanwhile a paused clock does not advance. The same
+    /// holds while a blocking thread reads or writes a file.
     fn is_at_files(&self) -> bool {
         matches!(self.uring.get(), Some(Ok(uring)) if uring.is_at_files())
     }
@@ -225,8 +226,9 @@ impl BackendChoice {
 impl Driver for IoDriver {
     fn block(&self) -> bool {
         if self.kept.has_any() {
-            // Another worker calls the kept wakers, and one of them may block. Collect other events
-            // as well, since the caller may have no room on its stack to call wakers.
+            // Do not block: another worker that calls kept wakers may be stuck in one of them, so
+            // the caller has to call the others. Collect events, too, since the caller may have no
+            // room on its stack to call wakers.
             return self.poll();
         }
         let limit = self.timers.begin_wait(|| self.is_at_files());

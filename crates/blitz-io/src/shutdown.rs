@@ -20,9 +20,9 @@ use std::time::{Duration, Instant};
 
 /// Coordinates the graceful shutdown of servers, connections and jobs.
 ///
-/// All clones are the same coordinator. Work takes part by [`track`](Self::track): accept loops,
-/// connections, jobs. The servers of `blitz-hyper` track themselves and each of their connections,
-/// including upgraded ones.
+/// All clones are the same coordinator. Accept loops, connections and jobs take part by
+/// [`track`](Self::track). The servers of `blitz-hyper` track each of their connections, including
+/// upgraded ones.
 ///
 /// ```
 /// use blitz::shutdown::Shutdown;

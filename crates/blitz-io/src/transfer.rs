@@ -73,9 +73,11 @@ pub(crate) fn send(socket: &impl AsFd, buf: &[u8]) -> io::Result<usize> {
     Ok(net::send(socket, buf, WITHOUT_SIGNAL)?)
 }
 
-/// Returns as many buffers as the system takes at once, starting at the first that is not empty: a
-/// list of empty buffers would look as if nothing could be sent. A transfer does not count as short
-/// because later buffers were left out.
+/// Returns the buffers to pass to the system in one call, which takes at most `LIST_MAX`.
+///
+/// The list starts at the first buffer that is not empty: if a call got only empty buffers, it
+/// would look as if nothing could be sent. Callers compare what was sent with the length of this
+/// list, so a transfer does not count as short because later buffers were left out.
 pub(crate) fn first_of<'a, 'b>(bufs: &'a [IoSlice<'b>]) -> &'a [IoSlice<'b>] {
     let start = bufs.iter().take_while(|buf| buf.is_empty()).count();
     &bufs[start..][..(bufs.len() - start).min(LIST_MAX)]

@@ -54,7 +54,7 @@ impl Buffer {
         self.len()
     }
 
-    /// Reads at most `max` bytes once.
+    /// Makes one read, of at most `max` bytes.
     pub(super) fn read(&mut self, mut file: &File, max: usize) -> io::Result<()> {
         self.clear();
         self.grow(max);

@@ -76,7 +76,7 @@ fn ask(host: &str, port: Option<u16>) -> io::Result<Vec<SocketAddr>> {
     Ok(addresses?.collect())
 }
 
-/// Calls `attempt` with each of the addresses until it succeeds.
+/// Calls `attempt` with one address after the other until a call succeeds.
 pub(super) async fn first_that_works<A, R, F>(
     addresses: A,
     mut attempt: impl FnMut(SocketAddr) -> F,

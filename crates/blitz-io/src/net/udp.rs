@@ -63,7 +63,7 @@ datagram!(
 );
 
 impl UdpSocket {
-    /// Binds a socket to the first address that can be bound. For port 0 the system chooses one.
+    /// Binds a socket to the first address that can be bound. For port 0 the system chooses a port.
     ///
     /// # Errors
     /// The error of the last address, if none can be bound.

@@ -69,9 +69,9 @@ macro_rules! waits {
                 self.io.poll_ready(cx, $crate::io::Interest::WRITABLE).map_ok(drop)
             }
 
-            /// Calls `attempt`, which uses the descriptor itself, unless it is known that it would
-            /// block. If `attempt` returns [`WouldBlock`](std::io::ErrorKind::WouldBlock), the
-            /// readiness is cleared. So it must not return that error for other reasons.
+            /// Calls `attempt`, which uses the descriptor itself, unless the socket is known not to
+            /// be ready. If `attempt` returns [`WouldBlock`](std::io::ErrorKind::WouldBlock), the
+            /// readiness is cleared. So `attempt` must not return that error for other reasons.
             ///
             /// # Errors
             /// The error of `attempt`, or `WouldBlock`.
@@ -87,8 +87,8 @@ macro_rules! waits {
                 })
             }
 
-            /// Waits for `interest` and calls `attempt`, which uses the descriptor itself, again
-            /// and again while it returns [`WouldBlock`](std::io::ErrorKind::WouldBlock).
+            /// Waits for `interest` and calls `attempt`, which uses the descriptor itself. Repeats
+            /// both while `attempt` returns [`WouldBlock`](std::io::ErrorKind::WouldBlock).
             ///
             /// # Errors
             /// The error of `attempt`, or an error if the runtime has ended.

@@ -51,8 +51,8 @@ impl Entries {
         self.find(token)?;
         let removed = self.table.try_remove(token & PLACE).map(|entry| entry.readiness);
         let (len, room) = (self.table.len(), self.table.capacity());
-        // Shrinks when an eighth of the table is left, and when it is empty. So shrinking costs
-        // little compared with the removals.
+        // Shrink when only an eighth of the room is in use, and when the table is empty. So
+        // shrinking costs little compared with the removals.
         if room > CHAIN_KEEPS && (len == room / 8 || len == 0) {
             self.table.shrink_to_fit();
         }

@@ -66,7 +66,7 @@ impl Reactor {
         self.batch.wake_tasks(kept);
     }
 
-    /// Ends the reactor: tasks that wait for events get an error, and so do later registrations.
+    /// Ends the reactor: waiting tasks get an error, and later registrations fail.
     pub(crate) fn shut_down(&self) {
         let mut batch = self.batch.take();
         lock(&self.entries).end(&mut batch);

@@ -23,7 +23,7 @@ pub(crate) struct Registration<E: Source> {
     source: Option<E>,
 }
 
-/// Writes the source alone: programs log their sockets, and the reactor is shared by all of them.
+/// Prints the source alone: programs log their sockets, which all share the reactor.
 impl<E: Source + fmt::Debug> fmt::Debug for Registration<E> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.source {
@@ -138,8 +138,9 @@ impl<E: Source> Registration<E> {
         })
     }
 
-    /// As [`poll_io`](Registration::poll_io), and passes the readiness before the attempt on: an
-    /// event that comes during the attempt must not be cleared.
+    /// As [`poll_io`](Registration::poll_io), and tells `attempt` what was ready before it.
+    ///
+    /// Clearing that readiness does not clear an event that comes during the attempt.
     ///
     /// It makes an attempt in three cases: something is ready; no event has come yet and this is
     /// the first try; or the runtime has ended, since operations that need not wait still work
@@ -204,7 +205,7 @@ impl<E: Source> Registration<E> {
         }
     }
 
-    /// Calls `attempt`, unless it is known that it would block.
+    /// Calls `attempt`, unless the source is known not to be ready.
     pub(crate) fn try_io<R>(
         &self,
         interest: Interest,
@@ -249,8 +250,8 @@ impl<E: Source> Registration<E> {
 impl<E: Source> Drop for Registration<E> {
     fn drop(&mut self) {
         if let Some(source) = &mut self.source {
-            // A failure does not matter: closing the descriptor, which comes next, deregisters it,
-            // too; or its owner has closed it already.
+            // A failure does not matter: the descriptor is closed next, which also deregisters it,
+            // or its owner has closed it already.
             let _ = self.reactor.deregister(source, self.token);
         }
     }

@@ -23,8 +23,8 @@ const PRIORITY: Option<Interest> = Some(Interest::PRIORITY);
 #[cfg(not(any(target_os = "linux", target_os = "android")))]
 const PRIORITY: Option<Interest> = None;
 
-/// The events that readers wait for. Urgent data is among them where the system has it, since reads
-/// end before it.
+/// The events that readers wait for. Urgent data is among them where the system has it, because a
+/// read stops at urgent data.
 const READING: Interest = match PRIORITY {
     Some(priority) => Interest::READABLE.add(priority),
     None => Interest::READABLE,
@@ -107,7 +107,7 @@ impl Selector {
             if timer.set(limit).is_ok() {
                 return None;
             }
-            // A filter of system calls was installed later: use the queue's timeout.
+            // A filter of system calls that came later forbids the timer: use the queue's timeout.
             queue.timer = None;
             let _ = self.without_timer.set(());
         }

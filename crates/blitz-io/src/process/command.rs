@@ -151,7 +151,7 @@ impl Command {
     }
 
     /// Calls `f` in the child, after the fork and before the program starts. If `f` returns an
-    /// error the program is not started, and [`spawn`](Command::spawn) returns it.
+    /// error the program is not started, and [`spawn`](Command::spawn) returns the error.
     ///
     /// ```
     /// # fn main() -> std::io::Result<()> { blitz::block_on(async {

@@ -37,13 +37,14 @@ pub(super) fn sweep() {
     orphans().retain_mut(is_alive);
 }
 
-/// Whether it still has to be waited for.
+/// Whether the process still has to be waited for.
 fn is_alive(child: &mut Child) -> bool {
     // An error means that it was waited for elsewhere.
     matches!(child.try_wait(), Ok(None))
 }
 
-/// A child that a task is about to wait for; if the task is dropped, it goes into the list.
+/// A child that a task waits for. If the task is dropped before the child ends, the child goes into
+/// the list.
 struct Orphan {
     child: Option<Child>,
 }

@@ -76,9 +76,9 @@ impl Bell {
             let mut ringing = pin!(self.ring.readable());
             let guard = poll_fn(|cx| {
                 let ringing = ringing.as_mut().poll(cx);
-                // Read the count last. Another listener may clear an event before this one sees it.
-                // Then the signal was counted before that, and a later event finds this listener
-                // waiting.
+                // Read the count after the poll. Another listener may have cleared an event before
+                // this one saw it, but the handler counted that signal before the event. Any later
+                // event finds this listener waiting.
                 if self.count() != seen { Poll::Ready(None) } else { ringing.map(Some) }
             });
             match guard.await {

@@ -216,7 +216,7 @@ impl<T> DelayQueue<T> {
 
     /// Waits for the next value; `None` if the queue is empty.
     ///
-    /// Nothing is lost if the future is dropped before it is ready, as `select!` does.
+    /// If the future is dropped before it is ready, as in a `select!`, no value is lost.
     pub async fn next(&mut self) -> Option<Expired<T>> {
         poll_fn(|cx| self.poll_expired(cx)).await
     }

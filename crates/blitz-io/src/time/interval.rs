@@ -84,7 +84,7 @@ impl MissedTickBehavior {
             MissedTickBehavior::Delay if late > TICK_LATENESS => now.checked_add(period),
             MissedTickBehavior::Skip if late > TICK_LATENESS => {
                 let into = late.as_nanos() % period.as_nanos();
-                // This is less than a period, and longer periods cannot be added in any case.
+                // This always fits, unless the tick was due centuries ago.
                 let into = Duration::from_nanos(u64::try_from(into).unwrap_or(u64::MAX));
                 now.checked_add(period.saturating_sub(into))
             }

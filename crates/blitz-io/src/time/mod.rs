@@ -30,8 +30,9 @@
 //!   microseconds on an idle machine, and the time until a worker polls the task, after the tasks
 //!   that were queued before. If all workers compute or block, a spare thread fires timers, some
 //!   milliseconds late.
-//! - Timers fire in the order of their deadlines. Timers of one worker that are due in the same
-//!   microsecond fire in the order in which they were first polled.
+//! - Timers of one worker fire in the order of their deadlines. Those that are due in the same
+//!   microsecond fire in the order in which they were first polled. If timers of several workers
+//!   are due at once, they fire worker by worker.
 //!
 //! On Linux a timer descriptor wakes the worker. If the system refuses one, because a filter of
 //! system calls forbids it or no descriptor is left, the timeout of `epoll_wait` wakes the worker,
@@ -42,8 +43,8 @@
 //! A test can pause the clock of its runtime. Then time passes only by [`advance`], or when all
 //! tasks wait: in that case the clock jumps to the next timer. So a test that sleeps for an hour
 //! takes no time, and its results are the same each time. Pause the clock from the beginning, as
-//! below: then the test itself counts as one of the tasks that have to wait. If it calls [`pause`]
-//! on a thread that is not a worker, it does not count.
+//! below: then the test itself counts as one of the tasks that have to wait. A test that calls
+//! [`pause`] on a thread that is not a worker does not count.
 //!
 //! Only the runtime's own tasks and blocking closures hold the clock. A peer outside the
 //! runtime, a child process or a signal does not: a timeout for one of them passes at once.

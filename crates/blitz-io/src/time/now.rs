@@ -1,7 +1,7 @@
 //! Reads the clock of the current runtime.
 //!
-//! Each runtime has a clock. Until a test pauses one of them, all agree with the system's clock,
-//! which is read directly.
+//! Each runtime has a clock. Until a test pauses one of them, all agree with the system's clock, so
+//! this file reads the system's clock directly.
 
 #![forbid(unsafe_code)]
 

@@ -14,8 +14,8 @@ pub(crate) fn was_any_stopped() -> bool {
     is_any_clock_stopped()
 }
 
-/// A moment in nanoseconds since the epoch. Timers compute with it because it is one number. It
-/// lasts for centuries.
+/// A moment in nanoseconds since the epoch. Timers compute with it because it is one number. The
+/// range of that number is centuries.
 pub(crate) type Nanos = u64;
 
 const TICK_NANOS: u64 = TICK.as_nanos() as u64;
@@ -62,7 +62,7 @@ pub(crate) fn tick_after(moment: Nanos) -> u64 {
     moment.div_ceil(TICK_NANOS)
 }
 
-/// As many whole ticks as fit into `time`.
+/// The number of whole ticks in `time`.
 pub(crate) fn ticks_in(time: Duration) -> u64 {
     nanos_in(time) / TICK_NANOS
 }
@@ -84,7 +84,7 @@ pub(crate) fn standing_at(moment: StdInstant) -> Nanos {
     start_of(tick_after(nanos_of(moment)))
 }
 
-/// The clock runs with the system's clock, perhaps with an offset.
+/// The value of `stands` while the clock runs: with the system's clock, perhaps with an offset.
 const RUNS: u64 = u64::MAX;
 
 /// The clock of one runtime.

@@ -150,8 +150,8 @@ impl Timers {
         !fired.is_empty()
     }
 
-    /// As [`Timers::collect`]. If the clock is stopped and the pool is idle, it moves on to the
-    /// next timer. `is_busy` as for [`begin_wait`](Timers::begin_wait).
+    /// As [`Timers::collect`]. If the clock is stopped and the pool is idle, advances the clock to
+    /// the next timer. `is_busy` as for [`begin_wait`](Timers::begin_wait).
     pub(crate) fn collect_when_idle(&self, is_busy: impl FnOnce() -> bool) -> bool {
         if self.collect() {
             return true;
@@ -175,8 +175,8 @@ impl Timers {
         self.clock.is_stopped() && self.earliest() != NEVER && self.is_idle(is_busy)
     }
 
-    /// Whether only a timer can make progress. An operation of the system wakes the driver by
-    /// itself when it completes. A pool that stops does not wait for it.
+    /// Whether only a timer can make progress. While the system runs an operation, its completion
+    /// will wake the driver, so the pool is not idle. A pool that stops ignores such operations.
     fn is_idle(&self, is_busy: impl FnOnce() -> bool) -> bool {
         // In this order, because a task begins its operation before its worker sleeps.
         self.pool.is_idle() && (self.pool.is_stopping() || !is_busy())

@@ -54,7 +54,7 @@ pub(crate) use ring::Uring;
 use std::io;
 
 /// How often to restart an operation that the system cancelled because its thread has ended. After
-/// that the error counts as the file's own.
+/// so many restarts the operation returns the error.
 const RESTARTS: u32 = 8;
 
 /// The result of an operation, and its buffer.

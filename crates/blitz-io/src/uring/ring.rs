@@ -216,7 +216,8 @@ impl Uring {
             let Ok(fd) = i32::try_from(accepted?) else {
                 unreachable!("descriptors are small numbers")
             };
-            // SAFETY: the system has just made it, for this operation.
+            // SAFETY: the system has made this descriptor for this operation, and nothing else owns
+            // it.
             let connection = unsafe { OwnedFd::from_raw_fd(fd) };
             Ok((connection, peer::address(&room)?))
         })
@@ -359,8 +360,8 @@ impl Uring {
     }
 
     /// Takes the completions in the queue, and then those that the system keeps apart because the
-    /// queue was full: once the queue is empty, no event announces these. They exist only if more
-    /// completions were outstanding than the queue holds.
+    /// queue was full. Once the queue is empty, no event announces the ones that are kept apart.
+    /// They exist only if more completions were outstanding than the queue holds.
     fn collect_in(&self, completing: &mut Completing) {
         let mut flushed = false;
         while self.take_queued(completing) {
@@ -605,7 +606,7 @@ fn is_short(error: &io::Error) -> bool {
 
 /// Closes a descriptor that the system has made for a future that is gone.
 fn close(descriptor: i32) {
-    // SAFETY: the system has just made it, and its number went nowhere else.
+    // SAFETY: the system has made the descriptor, and its number went nowhere else.
     drop(unsafe { OwnedFd::from_raw_fd(descriptor) });
 }
 
@@ -644,7 +645,7 @@ impl fmt::Debug for Uring {
     }
 }
 
-/// An operation under way. Dropping it cancels it if that is possible.
+/// An operation under way. Dropping this future cancels the operation if that is possible.
 #[must_use = "futures do nothing unless awaited"]
 struct Op<U: Deref<Target = Uring>> {
     uring: U,

@@ -42,7 +42,7 @@ pub(super) enum Kind {
     Transfer,
     /// It is cancelled.
     Read,
-    /// It is cancelled; if it is too late, the descriptor that it has made is closed.
+    /// It is cancelled. If that comes too late, the descriptor that it has made is closed.
     Accept,
     /// It goes on, and the pool ends after it: a write that has begun was reported as done.
     Write,
@@ -81,7 +81,7 @@ struct Slot {
     /// The target of a write, to write the rest if its future is gone.
     write: Option<Target>,
     state: State,
-    /// The system was, or is about to be, asked to cancel the operation, and has not answered.
+    /// A cancellation of the operation was sent, or is about to be, and is not answered yet.
     cancelling: bool,
 }
 
@@ -156,8 +156,8 @@ pub(super) struct Target {
     pub(super) offset: Option<u64>,
 }
 
-/// A write, or a part of one, that the system has not done: the thread that began it has ended, or
-/// there was no room for all. It still has to be written.
+/// A write, or a part of one, that the system has not done: the thread that began it has ended, a
+/// signal came, or there was no room for all. It still has to be written.
 #[derive(Debug)]
 pub(super) struct Unwritten {
     target: Target,
@@ -330,9 +330,9 @@ impl Slots {
         (Left::Cancel, waker)
     }
 
-    /// Takes the target of a write whose task gets an error instead of the system's result: the
+    /// Takes the target of a write whose task gets an error instead of the system's result. So the
     /// rest is not written any more. The caller drops the target, which may close the file. The
-    /// system has its own reference to it.
+    /// system has its own reference to the file.
     pub(super) fn forget_target(&mut self, key: usize) -> Option<Target> {
         self.table[key].write.take()
     }
@@ -404,7 +404,8 @@ impl Slots {
     }
 
     /// Ends the table: no completions are collected any more. Returns false, and does nothing,
-    /// while there are operations to be waited for: writes, and those that were cancelled.
+    /// while there are operations to wait for: writes, and those that were cancelled. A broken ring
+    /// waits only for writes, and a deaf one for nothing.
     pub(super) fn end(&mut self, batch: &mut VecDeque<Waker>) -> bool {
         let is_over = self.has_only_writes() && self.writes == 0;
         if !is_over && !self.deaf {

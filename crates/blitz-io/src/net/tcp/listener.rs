@@ -39,8 +39,8 @@ pub struct TcpListener {
 descriptor!(TcpListener);
 
 impl TcpListener {
-    /// Listens on the first of the addresses that can be bound. For port 0 the system chooses one.
-    /// The address may have been in use a moment ago (`SO_REUSEADDR`).
+    /// Listens on the first of the addresses that can be bound. For port 0 the system chooses a
+    /// port. The address may have been in use a moment ago (`SO_REUSEADDR`).
     ///
     /// # Errors
     /// The error of the last address, if none can be bound.
@@ -68,7 +68,7 @@ impl TcpListener {
                 Some(Err(error)) if error.kind() == io::ErrorKind::WouldBlock => {
                     let sight = self.io.ready(Interest::READABLE).await?;
                     // The ring's error may be older than `sight`, so only an attempt shows whether
-                    // that is over. If it is, an operation of the ring may have the connection.
+                    // a connection is there. If none is, the ring may have accepted it.
                     match self.io.get().accept() {
                         Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
                             self.io.clear(sight, Evidence::WouldBlock);

@@ -194,7 +194,7 @@ impl TcpSocket {
         self.socket.take_error()
     }
 
-    /// Binds the socket to an address. For port 0 the system chooses one.
+    /// Binds the socket to an address. For port 0 the system chooses a port.
     ///
     /// # Errors
     /// If the address cannot be bound.

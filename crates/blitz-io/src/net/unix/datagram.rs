@@ -101,7 +101,7 @@ impl UnixDatagram {
     /// Sends a packet to the socket at `target`.
     ///
     /// If the receiver's queue is full and this socket is not connected to it, the system does not
-    /// report when there is room again. Then the packet is tried again every few milliseconds.
+    /// report when there is room again. Then this function tries again every few milliseconds.
     ///
     /// # Errors
     /// If the system reports an error, or if the runtime has ended.

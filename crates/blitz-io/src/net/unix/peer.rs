@@ -50,8 +50,10 @@ impl UCred {
     }
 }
 
-/// Returns what the kernel says. Not by `rustix`, whose process id must not be 0, as it is here if
-/// this process cannot name the other one.
+/// Returns the peer's ids, as the kernel reports them.
+///
+/// Does not use `rustix`, whose process ids cannot be 0: the kernel reports 0 if the peer has no id
+/// here.
 #[cfg(any(target_os = "linux", target_os = "android"))]
 fn raw(socket: BorrowedFd<'_>) -> io::Result<libc::ucred> {
     let mut peer = libc::ucred { pid: 0, uid: 0, gid: 0 };

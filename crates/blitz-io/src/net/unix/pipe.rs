@@ -194,8 +194,8 @@ macro_rules! end {
                 self.io.ready(interest).await.map(|sight| sight.ready())
             }
 
-            /// Calls `attempt`, which uses the descriptor itself, unless it is known that it would
-            /// block.
+            /// Calls `attempt`, which uses the descriptor itself, unless the pipe is known not to
+            /// be ready.
             ///
             /// # Errors
             /// The error of `attempt`, or `WouldBlock`.
