@@ -1,5 +1,6 @@
-//! An axum application whose handler computes in parallel, right where it is: there is no second
-//! pool to hand the work to. Other requests are answered meanwhile.
+//! An axum application whose handler computes in parallel, right where it is.
+//!
+//! There is no second pool to hand the work to. Other requests are answered meanwhile.
 
 use axum::extract::Json;
 use axum::routing::post;

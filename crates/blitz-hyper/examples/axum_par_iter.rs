@@ -1,5 +1,7 @@
-//! An axum handler that computes with a parallel iterator right where it is, while other requests
-//! are answered: no second pool, no channel, no `spawn_blocking`.
+//! An axum handler that computes with a parallel iterator, right where it is.
+//!
+//! Other requests are answered meanwhile. The program needs no second pool, no channel and no
+//! `spawn_blocking`.
 
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};

@@ -1,5 +1,6 @@
-//! A hundred requests at once over one HTTP/2 connection, and a graceful shutdown in the middle
-//! that loses no request.
+//! A hundred requests at once over one HTTP/2 connection.
+//!
+//! A graceful shutdown begins in the middle, and loses no request.
 
 use axum::extract::Path;
 use axum::{Router, routing::get};

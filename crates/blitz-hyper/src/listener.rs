@@ -77,8 +77,8 @@ impl Listener for UnixListener {
 pub(crate) enum AfterError {
     /// The error concerns one connection, which is gone.
     AcceptNext,
-    /// The next call may fail at once as well: a resource has run out, which comes back when
-    /// connections end, or the system refuses calls.
+    /// The next call may fail at once, too. Either the system refuses calls, or a resource has run
+    /// out, and some of it is free again when connections end.
     Pause,
     /// The listener will never accept again.
     GiveUp,
@@ -105,7 +105,7 @@ pub(crate) fn after(error: &io::Error) -> AfterError {
             // Errors that do not come from the system mean, for example, that the runtime has
             // ended.
             None | Some(BAD_DESCRIPTOR) => AfterError::GiveUp,
-            // Errors for missing descriptors or memory have no kind of their own.
+            // Errors for missing descriptors or network buffers have no kind of their own.
             Some(_) => AfterError::Pause,
         },
     }

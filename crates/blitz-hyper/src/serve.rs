@@ -58,8 +58,9 @@ pub fn serve<L: Listener, S: Clone>(
     serve_make(listener, SharedService(service))
 }
 
-/// As [`serve`], with a service for each connection: `make` is a tower service that takes the peer
-/// and returns the service for its connection.
+/// As [`serve`], with a service for each connection.
+///
+/// `make` is a tower service that takes the peer and returns the service for its connection.
 ///
 /// ```
 /// use axum::{Extension, Router, routing::get};
@@ -100,11 +101,11 @@ pub fn serve_make<L: Listener, M>(listener: L, make: M) -> Serve<L, M, PlainHand
 
 /// Future returned by [`serve`] and [`serve_make`]: a server that runs once it is polled.
 ///
-/// Its output is the [report](Report) of unfinished work, or the error that ended the accept loop.
-/// The report is empty unless a deadline passed. Such an error starts the shutdown; the future
-/// returns it after that. Dropping the future ends the server's connections at once. The server
-/// also waits for upgraded connections, such as WebSockets, but only their handlers end them.
-/// Settings that are changed after the first poll have no effect.
+/// Its output is the [report](Report) of unfinished work, which is empty unless a deadline passed,
+/// or the error that ended the accept loop. That error starts the shutdown, and the future returns
+/// the error when the shutdown is over. Dropping the future ends the server's connections at once.
+/// The server also waits for upgraded connections, such as WebSockets, but only their handlers end
+/// them. Settings that are changed after the first poll have no effect.
 #[must_use = "a server does nothing unless awaited"]
 pub struct Serve<L, M, H>(Stage<L, M, H>);
 
@@ -115,7 +116,7 @@ enum Stage<L, M, H> {
     /// with a value of another type.
     Set(Settings<L, M>, Arc<H>),
     Runs(Pin<Box<dyn Future<Output = io::Result<Report>> + Send>>),
-    /// It has returned its report, or a poll of it has panicked.
+    /// It has returned its output, or a poll of it has panicked.
     Over,
 }
 
@@ -206,8 +207,8 @@ impl<L: Listener, M, H> Serve<L, M, H> {
     }
 
     /// Calls `handler` with each error of a connection and of `accept`. Clients that vanish cause
-    /// such errors, too, so without a handler they are ignored. An error that ends the server is
-    /// passed on at once, and returned when the server has ended.
+    /// such errors, too, so without a handler they are ignored. An error that ends the server goes
+    /// to `handler` at once, and the server's future returns it when the server has ended.
     pub fn on_error(self, handler: impl Fn(BoxError) + Send + Sync + 'static) -> Self {
         self.change(|settings| settings.on_error = Arc::new(handler))
     }
@@ -276,7 +277,7 @@ where
                     let (stream, peer) = match accepted {
                         Ok(accepted) => accepted,
                         Err(error) => {
-                            // The server may go on for long, and the handler learns of it now.
+                            // The shutdown may take long, so the handler gets the error now.
                             on_error(io::Error::new(error.kind(), error.to_string()).into());
                             broken = Some(error);
                             break;
@@ -329,7 +330,7 @@ where
 }
 
 /// Makes the service of a connection, then its stream. Returns `None` if `running` starts to drain
-/// before: such a connection has sent no request.
+/// before both are made: then no request has begun.
 async fn begin<S, I, E: Into<BoxError>>(
     service: impl Future<Output = Result<S, E>>,
     handshake: impl AsyncFnOnce() -> io::Result<I>,
@@ -384,8 +385,8 @@ impl<L: Listener, F: Future<Output = ()>> Accepting<'_, L, F> {
         }
     }
 
-    /// Ready when it is time to stop, and then never to be polled again. Frees the memory of
-    /// connections that have ended.
+    /// Ready when it is time to stop; the caller must not call it again after that. Frees the
+    /// memory of connections that have ended.
     fn poll_stop(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         // The number of connections that are left does not matter here.
         let _ = poll_reap(&mut self.connections, cx);
@@ -431,7 +432,7 @@ async fn drain(
 /// Forgets connections that have ended; ready when none is left.
 fn poll_reap(connections: &mut JoinSet<()>, cx: &mut Context<'_>) -> Poll<()> {
     while let Some(ended) = std::task::ready!(connections.poll_join_next(cx)) {
-        // Any other error is the abort at the end of a server.
+        // An error without a panic comes from the abort at the end of a server.
         if let Err(Ok(panic)) = ended.map_err(JoinError::try_into_panic) {
             // No handle waits for this panic, so hand it to the pool's panic handler.
             drop(blitz::spawn(async { resume_unwind(panic) }));

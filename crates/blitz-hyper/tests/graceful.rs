@@ -294,7 +294,7 @@ fn one_coordinator_ends_several_servers() {
             servers.push(Server::run(server, address, shutdown.clone()));
             let mut client = Client::http1(address).await;
             assert_eq!(text(client.send(request("GET", "/", "")).await.unwrap()).await, "hello");
-            // Kept alive by a task, as an idle connection would be.
+            // A task holds the client, so the connection stays open and idle.
             drop(blitz::spawn(async move { client.closed().await }));
         }
         assert_eq!(shutdown.running(), 3);

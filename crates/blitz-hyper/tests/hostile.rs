@@ -1,4 +1,4 @@
-//! User code in wakers and descriptions may call the coordinator.
+//! User code in wakers and descriptions may call the coordinator, a `Shutdown`.
 
 #[path = "../../blitz/tests/common/mod.rs"]
 mod common;

@@ -42,8 +42,9 @@ pub fn client<B: Body<Data: Send> + Send>() -> Client<B> {
     client_with(BlitzConnector::new(), |_| {})
 }
 
-/// Returns a client with another connector or other settings: time limits, sizes of the pool,
-/// HTTP/2 only.
+/// Returns a client with another connector or other settings.
+///
+/// Settings are, for example, time limits, how many idle connections are kept, or HTTP/2 only.
 ///
 /// ```
 /// use blitz_hyper::{BlitzConnector, client_with};

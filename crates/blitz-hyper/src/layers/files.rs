@@ -19,7 +19,7 @@ use tower_service::Service;
 
 /// Answers `GET` and `HEAD` with the files of a folder and its subfolders.
 ///
-/// A path that leads out of the folder gets "not found", and so does a name with a colon or a
+/// The answer is "not found" if a path leads out of the folder, or if a name in it has a colon or a
 /// backslash. Symbolic links are followed. A request for a folder gets its `index.html`. The
 /// content type comes from the file name's extension. There are no ranges, no compression and no
 /// dates: use a layer or a proxy for these.
@@ -88,8 +88,8 @@ async fn answer(root: &Path, method: &Method, asked: &Uri) -> Response<FileBody>
 enum Found {
     /// A file, and its length.
     File(PathBuf, u64),
-    /// A folder that was requested without its slash: redirect, because relative links in its index
-    /// would fail.
+    /// A folder that was requested without the slash at the end. The client is redirected to the
+    /// path with the slash, because relative links in the index would fail.
     Elsewhere(HeaderValue),
 }
 
@@ -99,7 +99,7 @@ async fn find(path: PathBuf, asked: &Uri) -> io::Result<Found> {
         let last = asked.path().rsplit('/').next().unwrap_or_default();
         if !last.is_empty() {
             let query = asked.query().map(|query| format!("?{query}")).unwrap_or_default();
-            // Relative and without a scheme: a request must not redirect to another host.
+            // A relative location, so that no request can cause a redirect to another host.
             let location = HeaderValue::try_from(format!("./{last}/{query}"));
             return location.map(Found::Elsewhere).map_err(io::Error::other);
         }
@@ -214,7 +214,7 @@ fn type_of(path: &Path) -> &'static str {
 #[derive(Debug, Default)]
 pub struct FileBody {
     file: Option<File>,
-    /// Bytes that are still to come, by the length of the file when it was found.
+    /// Bytes that are still to come, according to the length that the file had when it was found.
     left: u64,
     /// The buffer of a read that has begun; else it is empty.
     piece: BytesMut,

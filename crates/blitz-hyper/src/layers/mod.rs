@@ -1,5 +1,7 @@
-//! Layers that other crates have for Tokio, with Blitz's timers and files: time limits, fillers
-//! that keep a stream of events open, files of a folder.
+//! Replacements for parts of tower-http and axum that need Tokio's timers or files.
+//!
+//! There are time limits, filler items that keep a stream of events open, and a service for the
+//! files of a folder.
 
 mod files;
 mod keep_alive;

@@ -90,8 +90,9 @@ impl Client {
         Client { local, sender: Sender::Http2(sender), connection }
     }
 
-    /// Waits until the connection takes another request: the client may have read an answer before
-    /// the connection is ready again.
+    /// Waits until the connection takes another request.
+    ///
+    /// The client may have read an answer before the connection is ready again.
     pub async fn ready(&mut self) {
         let ready = match &mut self.sender {
             Sender::Http1(sender) => sender.ready().await,
