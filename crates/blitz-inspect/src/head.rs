@@ -7,7 +7,7 @@ use crate::response::Status;
 
 /// How long a head may be.
 pub const HEAD_MAX: usize = 8 * 1024;
-/// How many lines a head may have.
+/// How many fields a head may have.
 const LINES_MAX: usize = 64;
 
 /// The method of a request.

@@ -35,8 +35,9 @@
 //! - If a token is set, each request for data has to carry it: `Authorization: Bearer TOKEN`. An
 //!   address that other machines can reach needs a token. A Unix socket needs none: only its user
 //!   can open the file.
-//! - A head may have at most 8 KiB and must arrive within 5 s. A listener serves at most 16 clients
-//!   at a time. A pool is read by one request at a time. A connection serves one request.
+//! - A head may have at most 8 KiB and 64 fields, and must arrive within 5 s. A listener serves at
+//!   most 16 clients at a time. The server reads pools for one request at a time. A connection
+//!   serves one request.
 
 #![forbid(unsafe_code)]
 

@@ -42,9 +42,11 @@ fn process() -> &'static Process {
 /// its settings gave.
 ///
 /// # Errors
-/// If the page cannot be served at the address, or is served there without the token or a host name
-/// of the settings. The pool is shown to tools nevertheless. Without an address: if the socket for
-/// tools cannot be served.
+/// - If the address is not valid, or if other machines can reach it and there is no token. Then the
+///   pool is not shown at all.
+/// - If the page cannot be served at the address, or is served there without the token or a host
+///   name of the settings. The pool is shown to tools nevertheless.
+/// - Without an address: if the socket for tools cannot be served.
 pub fn show(settings: &Inspect, name: &str, source: Arc<dyn Source>) -> io::Result<Option<Page>> {
     let process = process();
     let address = settings.socket_addr()?;

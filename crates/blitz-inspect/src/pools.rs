@@ -62,8 +62,8 @@ pub struct Pools {
 struct Shown {
     name: Arc<str>,
     source: Arc<dyn Source>,
-    /// The pages that show the pool, besides the user's own tools: those with one of these tokens;
-    /// or all pages if the list contains `None`.
+    /// The tokens of the pages that show the pool. If the list contains `None`, all pages show it.
+    /// The user's own tools always see it.
     pages: Vec<Option<Token>>,
 }
 

@@ -18,7 +18,7 @@ const STYLE: &str = include_str!("assets/app.css");
 const TASKS: usize = 1_000;
 /// How many tasks are listed at most.
 const TASKS_MAX: usize = 100_000;
-/// How far back a trace may be asked for, in seconds.
+/// How far back a trace or a timeline may go, in seconds.
 const SECONDS_MAX: f64 = 3_600.0;
 
 /// How a request is answered.
@@ -208,12 +208,12 @@ fn seconds(head: &Head<'_>) -> Result<f64, Response> {
     Ok(number(head, "seconds", 5.0)?.min(SECONDS_MAX))
 }
 
-/// Parses a parameter that is a number, and not negative.
+/// Parses a parameter that is a number and not negative; returns `otherwise` if it is missing.
 fn number(head: &Head<'_>, name: &str, otherwise: f64) -> Result<f64, Response> {
     let Some(text) = parameter(head, name)? else { return Ok(otherwise) };
     match text.parse::<f64>() {
         Ok(number) if number.is_finite() && number >= 0.0 => Ok(number),
-        _ => Err(Response::refusal(Status::BadRequest, &format!("{name} is no number from 0 on"))),
+        _ => Err(Response::refusal(Status::BadRequest, &format!("{name} is no number >= 0"))),
     }
 }
 

@@ -51,8 +51,9 @@ pub struct Page {
 }
 
 impl Page {
-    /// Returns the address for browsers, with the token, if there is one, after `#`: browsers do
-    /// not send that part to servers.
+    /// Returns the address for browsers.
+    ///
+    /// If there is a token, it follows after `#`: browsers do not send that part to servers.
     #[must_use]
     pub fn url(&self) -> String {
         let address = self.address;
@@ -66,19 +67,19 @@ impl Page {
         }
     }
 
-    /// Whether this is the page for another pool with these settings, whose address is `asked`.
-    /// Port 0 means any port, so another page is opened if this one has another token, or lacks a
-    /// host name.
+    /// Whether another pool with these `settings`, whose address is `asked`, wants this page. Port
+    /// 0 means any port, so another page is opened if this one has another token, or lacks a host
+    /// name.
     pub(crate) fn is_meant_by(&self, asked: SocketAddr, settings: &Inspect) -> bool {
         let is_like = || self.token == settings.token && self.missing_host(settings).is_none();
         self.asked == asked && (asked.port() != 0 || is_like())
     }
 
-    /// Returns this page for another pool, whose `settings` mean this page.
+    /// Returns this page, if it can show another pool, whose `settings` ask for this page.
     ///
     /// # Errors
-    /// If the pool wants a token that this page does not ask for, or a host name under which it is
-    /// not served.
+    /// If the pool wants a token that this page does not ask for, or a host name under which this
+    /// page is not served.
     pub(crate) fn admitted(self, settings: &Inspect) -> io::Result<Page> {
         let address = self.address;
         let refuse = |why: String| Err(io::Error::new(ErrorKind::AddrInUse, why));
@@ -242,7 +243,7 @@ fn turn_away<S: Socket>(mut connection: Connection<S>) {
 fn reason(status: Status) -> &'static str {
     match status {
         Status::Timeout => "the request took too long",
-        Status::HeadTooLarge => "the head of the request is longer than 8 KiB",
+        Status::HeadTooLarge => "the head of the request has more than 8 KiB or 64 fields",
         Status::BodyTooLarge => "this server accepts no request with a body",
         _ => "this request is not valid",
     }

@@ -267,8 +267,8 @@ fn slow_clients_are_dropped_and_give_their_places_back() {
         let slow: Vec<_> = (0..3).map(|_| bed.begin(b"GET / HTTP/1.1\r\nHost: loc")).collect();
         slow.into_iter().all(|client| match status(&answer_to(client)) {
             "408" => true,
-            // This thread was so slow that the server had closed before a client wrote, or has not
-            // given back the places of the attempt before.
+            // This thread was so slow that the server closed a connection before the client wrote.
+            // Or the server has not yet given back the places of the previous attempt.
             "none" | "503" => false,
             other => panic!("{other}"),
         })

@@ -5,7 +5,7 @@
 
 const $ = (id) => document.getElementById(id);
 
-/// Makes an element. `set`: properties; `data`: children, strings among them as text.
+/// Makes an element with the properties `set`. Children that are no nodes become text.
 function el(tag, set, ...children) {
   const node = document.createElement(tag);
   for (const [name, value] of Object.entries(set || {})) {
@@ -68,7 +68,7 @@ function count(value) {
 const percent = (share) => (share * 100).toFixed(share > 0 && share < 0.0095 ? 1 : 0) + ' %';
 const plural = (number, one, many) => count(number) + ' ' + (num(number) === 1 ? one : many || one + 's');
 
-/// What the runtime wraps around the future of a task that has a name.
+/// Matches the types that the runtime wraps around the future of a task with a name.
 const NAMED = /^(?:\w+::)*Named<(?:\w+::)*TaskLocalFuture<(?:\w+::)*Arc<str>, (.*)>>$/;
 
 /// A type as people call it: its last names, without the modules before them.
@@ -88,7 +88,7 @@ const live = { summary: null, workers: null, workersBefore: null, stalls: null, 
 let token = null;
 try { token = sessionStorage.getItem('blitz-token'); } catch { /* no storage: the fragment is enough */ }
 
-/// Takes the token out of the address, so that nobody reads it over a shoulder.
+/// Takes the token out of the address, so that the screen does not show it.
 function takeToken() {
   const found = /[#&]token=([A-Za-z0-9_-]+)/.exec(location.hash);
   if (!found) return;
@@ -133,8 +133,8 @@ async function follow() {
     } catch (error) {
       if (follow.current !== own) return;
       if (error.status === 401) link('refused', 'This page needs its token: open the address that the program printed, with everything behind “#”.');
-      else if (error.status === 404) link('ended', 'This pool has ended. What is shown is the last that was seen of it.');
-      else link('lost', 'The process does not answer (' + error.message + '). What is shown is the last that was seen of it.');
+      else if (error.status === 404) link('ended', 'This pool has ended. The page shows what was last seen of it.');
+      else link('lost', 'The process does not answer (' + error.message + '). The page shows what was last seen of it.');
     }
     await new Promise((wake) => setTimeout(wake, 1000));
     if (live.link === 'ended') await choosePools();
@@ -145,7 +145,7 @@ function event(text) {
   const kind = /^event: (\w+)$/m.exec(text);
   const data = /^data: (.*)$/m.exec(text);
   if (!kind || !data) return;
-  if (kind[1] === 'ended') return link('ended', 'This pool has ended. What is shown is the last that was seen of it.');
+  if (kind[1] === 'ended') return link('ended', 'This pool has ended. The page shows what was last seen of it.');
   const value = JSON.parse(data[1]);
   if (kind[1] === 'summary') {
     live.summary = value;
@@ -280,7 +280,7 @@ function sparkline(values, max) {
     ...(values.length > 1 ? [svg('path', { class: 'spark-area', d: line + 'L100,32L0,32Z' }), svg('path', { class: 'spark', d: line })] : []));
 }
 
-/// The difference of a counter from reading to reading.
+/// How much a counter grew per second, from reading to reading.
 function series(field) {
   return live.history.slice(1).map((reading, i) => {
     const before = live.history[i];
@@ -541,7 +541,7 @@ const stallsView = {
     const all = stalls.stalls || [];
     const now = all.filter((stall) => !stall.over), over = all.filter((stall) => stall.over);
     root.replaceChildren(
-      now.length ? verdict('bad', plural(now.length, 'worker') + (now.length === 1 ? ' does' : ' do') + ' not come back. Tasks behind are taken over by others; what the worker itself runs is stuck.')
+      now.length ? verdict('bad', plural(now.length, 'worker') + (now.length === 1 ? ' does' : ' do') + ' not come back. Other workers take over the tasks that wait behind; the task or job that a stuck worker runs is stuck with it.')
         : verdict('good', 'Each worker comes back from its polls and jobs.'),
       ...now.map(entry), ...over.map(entry),
       el('p', { class: 'muted' }, plural(stalls.total, 'stall') + ' since the pool was built.'));
@@ -553,7 +553,7 @@ const stallsView = {
 const explain = {
   title: 'Explain', data: null, probed: null,
   mount(root) { this.root = root; this.draw(); this.load(); },
-  /// Has each task that waits polled once. Only on request: it changes the pool.
+  /// Makes the pool poll each task that waits once. Only on request, since that changes the pool.
   async probe() {
     this.probing = true;
     this.draw();
@@ -561,7 +561,7 @@ const explain = {
     this.probing = false;
     if (current === this) this.draw();
   },
-  /// The places at which tasks wait, and the button that finds them out.
+  /// The places at which tasks wait, and the button that starts the search for them.
   places(node) {
     const { probed } = this;
     const button = el('button', { class: 'button', type: 'button', id: 'probe', disabled: this.probing || !token, onclick: () => this.probe() }, this.probing ? 'Probing …' : 'Probe');
@@ -592,7 +592,7 @@ const explain = {
   },
   draw() {
     const { data, root } = this;
-    if (!data) return root.replaceChildren(el('p', { class: 'empty' }, this.problem || 'Asking who waits for whom …'));
+    if (!data) return root.replaceChildren(el('p', { class: 'empty' }, this.problem || 'Asking which task waits for what …'));
     const known = new Map();
     for (const task of [...(data.tasks || []), ...(data.oldest || [])]) known.set(task.id, task);
     const node = (id) => { const task = typeof id === 'object' && id ? id : known.get(id); return el('span', { class: 'node' }, task ? [...taskName(task), task.site ? el('span', { class: 'muted' }, ' ' + task.site) : null] : String(id)); };
@@ -705,7 +705,7 @@ const timeline = {
         if (right < label || left > width || slice.depth > 2) continue;
         const top = track.y + slice.depth * tall, wide = Math.max(right - left, 1);
         pen.fillStyle = fills[kind] || fills.poll;
-        // The rest is what the worker does when it does nothing: as quiet as the ground.
+        // Slices that stand for several polls or jobs are pale, and a parked worker is a thin line.
         pen.globalAlpha = n > 1 ? 0.75 : 1;
         pen.fillRect(left, top + (kind === 'park' ? tall / 2 - 2 : 1), wide, kind === 'park' ? 4 : tall - 2);
         pen.globalAlpha = 1;
@@ -778,7 +778,7 @@ const timeline = {
   },
 };
 
-/// Shows a stall from its begin to now, in place of the poll or job that it is.
+/// Shows a stall from its start to now, in place of the slice of the stalled poll or job.
 function withStall(track, stall, span, names) {
   const task = stall.task || {};
   const begin = Math.max(0, span - num(stall.since_ns) / 1e3);
@@ -787,7 +787,7 @@ function withStall(track, stall, span, names) {
   track.slices.push(['stall', names.length - 1, begin, span - begin, 1, 1]);
 }
 
-/// Says how deep each slice lies inside of others.
+/// Sets the depth of each slice: how many slices lie around it.
 function nest(track) {
   const ends = [];
   track.depth = 1;
@@ -830,7 +830,7 @@ function show() {
 }
 
 function refresh() {
-  // A person who marks text on the page would lose it.
+  // Drawing the page anew would clear text that the user has selected.
   if (current && (current.mount || String(getSelection()) === '')) current.update($('view'));
 }
 

@@ -54,8 +54,8 @@ fn listen_in(server: &Server, folder: &Path) -> io::Result<PathBuf> {
 /// Listens at `PID.sock` in this folder.
 ///
 /// # Errors
-/// If a process of another namespace has the same number and listens there, besides those of the
-/// system.
+/// The system's errors; also if the folder belongs to another user, or if a process of another
+/// namespace has the same number and listens there.
 fn bind_in(folder: &Path) -> io::Result<(UnixListener, PathBuf)> {
     prepare(folder, user())?;
     remove_stale(folder, NAMING_MAX);
@@ -64,7 +64,8 @@ fn bind_in(folder: &Path) -> io::Result<(UnixListener, PathBuf)> {
         let why = format!("another process serves tools at {}", path.display());
         return Err(io::Error::new(ErrorKind::AddrInUse, why));
     }
-    // Until this process listens, other processes that start would take `PID.sock` for a dead one.
+    // Until this process listens, other processes that start would take its socket for a dead one,
+    // and remove it if it were called `PID.sock`.
     let unnamed = folder.join(format!("{:08x}.{UNNAMED}", random()));
     let listener = UnixListener::bind(&unnamed)?;
     // No other user can enter the folder meanwhile.
@@ -74,7 +75,7 @@ fn bind_in(folder: &Path) -> io::Result<(UnixListener, PathBuf)> {
     Ok((listener, path))
 }
 
-/// A number that another process does not choose at the same time.
+/// A random number: another process that starts now hardly chooses the same one.
 fn random() -> u32 {
     RandomState::new().build_hasher().finish() as u32
 }
@@ -249,7 +250,7 @@ mod tests {
         });
     }
 
-    /// Its process has ended between two calls.
+    /// The process that made the socket ended before it gave the socket its name.
     #[test]
     fn a_socket_that_never_gets_a_name_is_removed() {
         let place = Place::new("unnamed");
