@@ -185,7 +185,7 @@ fn scheduler(value: &[TokenTree]) -> Result<Choice, Error> {
         let unknown = || {
             let names: Vec<String> =
                 SCHEDULERS.iter().map(|(name, _)| format!("`\"{name}\"`")).collect();
-            let message = format!("there is no scheduler `{named}`; there is {}", names.join(", "));
+            let message = format!("there is no scheduler `{named}`, only {}", names.join(", "));
             Error::new(last.span(), message)
         };
         entry.map(|(_, variant)| *variant).ok_or_else(unknown)

@@ -34,9 +34,9 @@ use tokens::{group, parse};
 /// runtime. When it returns, the runtime is dropped: jobs and shielded sections end first, and
 /// tasks that are left are cancelled.
 ///
-/// The function may return any type; `main` may return types with
-/// [`Termination`](std::process::Termination). It has no arguments and no generics. If the runtime
-/// cannot be built, for example because a variable has an invalid value, it panics with the reason.
+/// The function has no arguments and no generics, and may return any type; `main` may return types
+/// with [`Termination`](std::process::Termination). If the runtime cannot be built, for example
+/// because a variable has an invalid value, the function panics with the reason.
 ///
 /// | argument | meaning | default |
 /// |---|---|---|
@@ -130,7 +130,7 @@ fn expand(arguments: TokenStream, item: TokenStream, kind: Kind) -> TokenStream 
     TokenStream::from_iter([error, runner(function, &arguments, kind)])
 }
 
-/// The plain function.
+/// Returns the plain function, with the async function inside.
 fn runner(function: Function, arguments: &Arguments, kind: Kind) -> TokenStream {
     let Function { attributes, visibility, keyword, name, output, body } = function;
     let name = TokenStream::from(name);
