@@ -17,7 +17,7 @@ enum Kind<'a> {
     Script(&'a Script),
 }
 
-/// Runs `op` on the current worker, or on one of the current or the global pool.
+/// Runs `op` on the current worker, or else on a worker of the current or the global pool.
 #[inline]
 pub(crate) fn enter<R: Send>(op: impl FnOnce(Here<'_>) -> R + Send) -> R {
     #[cfg(test)]

@@ -11,8 +11,8 @@
 //!
 //! Names and meanings are those of the crate `rayon`. The differences:
 //!
-//! - A loop is cut when another worker is idle, and blocks are longer if their items are shorter.
-//!   So small loops and loops of uneven items need no tuning.
+//! - A loop is cut when another worker is idle, and blocks have more items if an item takes less
+//!   time. So small loops and loops of uneven items need no tuning.
 //! - The state of [`map_init`](iter::ParallelIterator::map_init) and similar methods lasts as long
 //!   as a worker's part of the loop, not until the next cut.
 //! - [`par_bridge`](iter::ParallelBridge::par_bridge) pulls batches, and no worker waits for the

@@ -7,8 +7,8 @@
 /// If the loop's length is exact, the numbers are its indexes. Otherwise they only give an order:
 /// cuts, blocks and loops inside items get shares of the range, which is as long as possible. The
 /// numbers of a later part are never below those of an earlier part. If both parts run at the same
-/// time, they share a number only if the earlier part has just one number. So places only tell
-/// which part certainly lies before which.
+/// time, they share a number only if the earlier part has just one number. So two places show only
+/// whether one part certainly lies before the other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Place {
     next: usize,
@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn no_match_ends_a_part_on_its_other_side() {
+    fn a_match_ends_no_part_that_may_have_a_better_one() {
         for mut seed in 0..500 {
             let mut leaves = Vec::new();
             walk(Place::whole(None), &mut seed, 9, &mut leaves);

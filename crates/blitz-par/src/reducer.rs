@@ -48,8 +48,9 @@ pub trait Reducer<T>: Sync {
         false
     }
 
-    /// Whether a part that begins at `place` now cannot change the result. It is asked without a
-    /// part, since a part may need a value and pass one on.
+    /// Whether a part that begins at `place` now cannot change the result. The loop asks this
+    /// before it starts the part, because a part may need a value when it starts and may pass on an
+    /// item when it ends.
     fn is_over(&self, _place: &Place) -> bool {
         false
     }

@@ -144,7 +144,8 @@ struct Part<P> {
     /// Whether to check if a fork is wanted. It is checked once per block, so that the loop makes
     /// progress even if forks are always wanted and the piece has no end.
     may_ask: bool,
-    /// How many cuts lie below on this thread's stack; in a fixed shape, on any stack.
+    /// How many of the cuts that led to this part have a frame on this thread's stack. In a fixed
+    /// shape, all of these cuts count.
     depth: u32,
     /// Whether a small part may be tried first, to learn the pace.
     may_try: bool,

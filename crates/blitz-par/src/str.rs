@@ -44,7 +44,7 @@ pub trait ParallelString {
         self.as_parallel_string().as_bytes().into_par_iter().copied()
     }
 
-    /// Makes an iterator over the string in UTF-16.
+    /// Makes an iterator over the code units of the string in UTF-16.
     ///
     /// ```
     /// # use blitz::prelude::*;

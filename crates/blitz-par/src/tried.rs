@@ -21,7 +21,7 @@ pub trait Try: Sealed {
     fn branch(self) -> ControlFlow<Self::Residual, Self::Output>;
 }
 
-/// Keeps the trait to the types below.
+/// Seals [`Try`]: only the types below implement it.
 pub trait Sealed {}
 
 macro_rules! tried {

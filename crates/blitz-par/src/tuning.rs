@@ -13,12 +13,13 @@ pub(crate) const TICKS_BESIDES: u64 = 60;
 /// searches.
 pub(crate) const PARTS_OF_BLOCK: usize = 5;
 
-/// A block takes at least this fraction of what it should: about a microsecond. The overhead of
-/// a block is a fiftieth of that.
+/// A block takes at least this fraction of the time that it should take: about a microsecond. The
+/// overhead of a block is a fiftieth of that.
 pub(crate) const LEAST_OF_BLOCK: usize = 10;
 
-/// A block is at most this fraction of its part. Of ten thousand items whose last hundred take a
-/// thousand times as long as the others, one worker had all of those hundred in its last block.
+/// A block is at most this fraction of its part. Without this limit, one worker got the last
+/// hundred of ten thousand items in one block, and each of them took a thousand times as long as an
+/// earlier item.
 pub(crate) const TAIL_BLOCKS: usize = 4;
 
 /// The largest factor by which blocks grow. The first block has one item of unknown cost, which may
@@ -54,7 +55,8 @@ pub(crate) const FIXED_PARTS: usize = 128;
 /// How many items `for_each_in_order` computes at once per worker by default.
 pub(crate) const WINDOW: usize = 1024;
 
-/// The maximum number of items that `par_bridge` takes out at once, under its lock.
+/// The maximum number of items that a worker pulls at once from the iterator of a `par_bridge`.
+/// Other workers cannot pull meanwhile.
 pub(crate) const BATCH_MAX: usize = 64;
 
 /// Slices of less than twice this length are sorted by the standard library alone. Parts of at most

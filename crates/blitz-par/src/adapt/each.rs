@@ -6,7 +6,7 @@ use crate::plan::{Limits, Turn};
 use crate::reducer::{Layer, Reducer, Run};
 use std::iter;
 
-/// An adaptor that makes one item of each: on the way to the reducer, and as a piece.
+/// Defines an adaptor that makes one item of each, as a layer and as a piece.
 macro_rules! each {
     (
         $(#[$doc:meta])* $name:ident $([$f:ident: $F:ident])?, $layer:ident, $piece:ident,

@@ -24,7 +24,7 @@ macro_rules! adaptor {
     };
 }
 
-/// The items of a `Layer` that keeps no state of its own.
+/// The associated items of a `Layer` that keeps no state of its own.
 macro_rules! stateless {
     ($item:ty) => {
         type Next = N;
@@ -57,8 +57,8 @@ macro_rules! stateless {
     };
 }
 
-/// The items of a `Layer` that has its own state beside that of the next reducer, and gets values
-/// from `$init`.
+/// The associated items of a `Layer` that has its own state beside that of the next reducer, and
+/// gets values from `$init`.
 macro_rules! stateful {
     ($init:ident, $own:ty) => {
         type Next = N;
@@ -134,7 +134,7 @@ macro_rules! layer {
     };
 }
 
-/// How a parallel iterator drives a loop.
+/// The method `drive` of a parallel iterator.
 macro_rules! drive {
     (|mut $self:ident, $($rest:tt)*) => {
         drive! { @ [mut $self] $($rest)* }
@@ -154,7 +154,7 @@ macro_rules! drive {
     };
 }
 
-/// How an adaptor drives its base: through a layer.
+/// The method `drive` of an adaptor that drives its base through a layer.
 macro_rules! drive_layer {
     (|$self:ident, $next:ident| $layer:expr) => {
         drive!(|$self, turn, $next, acc| {
@@ -164,7 +164,7 @@ macro_rules! drive_layer {
     };
 }
 
-/// The adaptor has as many items as its base.
+/// The methods for the length of an adaptor that has as many items as its base.
 macro_rules! as_many {
     () => {
         fn exact_len(&self) -> Option<usize> {
@@ -177,7 +177,8 @@ macro_rules! as_many {
     };
 }
 
-/// An indexed iterator that has as many items as its base, and is cut at the same places.
+/// The associated items of an indexed adaptor that has as many items as its base and is cut at the
+/// same places.
 macro_rules! as_indexed {
     ($piece:ty, |$self:ident| $make:expr) => {
         type Piece<'p>

@@ -11,7 +11,7 @@ use std::hash::{BuildHasher, Hash};
 use std::rc::Rc;
 use std::sync::Arc;
 
-/// A collection by way of a vector.
+/// Implements collecting by way of a vector.
 macro_rules! from_vec {
     ([$($bounds:tt)*] $type:ty) => {
         impl<T: Send $($bounds)*> FromParallelIterator<T> for $type {
@@ -29,7 +29,7 @@ from_vec!([] Arc<[T]>);
 from_vec!([] VecDeque<T>);
 from_vec!([+ Ord] BinaryHeap<T>);
 
-/// A collection that is empty at first.
+/// Implements collecting by extending an empty collection.
 macro_rules! from_empty {
     ([$($params:tt)*] $type:ty, $item:ty, [$($bounds:tt)*]) => {
         impl<$($params)*> FromParallelIterator<$item> for $type
@@ -68,7 +68,8 @@ where
     }
 }
 
-/// All items if none is `None`; else the loop ends soon.
+/// Collects the values of all items. An item that is `None` soon ends the loop, and makes the
+/// result `None`.
 impl<T: Send, C: FromParallelIterator<T>> FromParallelIterator<Option<T>> for Option<C> {
     fn from_par_iter<I: IntoParallelIterator<Item = Option<T>>>(iter: I) -> Option<C> {
         let is_over = AtomicBool::new(false);
@@ -82,7 +83,8 @@ impl<T: Send, C: FromParallelIterator<T>> FromParallelIterator<Option<T>> for Op
     }
 }
 
-/// All items if none is an error; else the loop ends soon, with one of the errors.
+/// Collects the values of all items. An item that is an error soon ends the loop, and the result is
+/// one of the errors.
 impl<T, E, C> FromParallelIterator<Result<T, E>> for Result<C, E>
 where
     T: Send,

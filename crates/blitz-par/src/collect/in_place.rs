@@ -1,8 +1,8 @@
 //! Writes each item to its final place at once: `collect` of loops whose length is exact.
 //!
 //! The memory is reserved before the loop begins. Each part writes from its [`Place`] on, and never
-//! beyond the limit of its current block. Places of parts that run at once do not overlap, and a
-//! part's range begins after everything that was written by the part that it was cut off from.
+//! beyond the limit of its current block. Places of parts that run at once do not overlap. A part
+//! that is cut off from another one begins after everything that the other part has written.
 //! [`Place`] ensures both, whatever length a [`Piece`](crate::piece::Piece) claims. A part owns the
 //! items that it has written, and drops them on a panic.
 
@@ -47,7 +47,7 @@ impl<T> Written<'_, T> {
     /// Hands the items to the owner of the memory.
     ///
     /// # Panics
-    /// If they are not all of `len`.
+    /// If this part does not have all of the `len` items.
     pub(crate) fn complete(self, len: usize) {
         let found = if self.first == 0 { self.count } else { 0 };
         assert!(found == len, "expected {len} total writes, but got {found}");

@@ -73,7 +73,7 @@ simple! {
     merge |left, right| left + right
 }
 
-/// Reduces the items, from an identity on.
+/// Reduces the items, beginning with an identity.
 pub(crate) struct Reduce<G, F> {
     pub(crate) identity: G,
     pub(crate) f: F,

@@ -6,7 +6,8 @@ use crate::slice::ParallelSliceMut;
 use crate::source::vec;
 
 /// Replaces each item by the result of `f` over all items up to it. It makes two passes over parts:
-/// the first reduces each part alone, the second adds the results of the parts before.
+/// the first computes the prefixes of each part alone, the second adds to each part the result of
+/// all parts before.
 pub(crate) fn inclusive<I, F>(iter: I, f: F) -> vec::IntoIter<I::Item>
 where
     I: IndexedParallelIterator,

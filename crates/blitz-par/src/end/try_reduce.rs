@@ -25,7 +25,7 @@ impl<G, F> TryReduce<G, F> {
     }
 }
 
-/// Adds an item.
+/// Reduces `acc` and one more item.
 fn step<T: Try>(f: impl Fn(T::Output, T::Output) -> T, acc: T::Output, item: T) -> Flow<T> {
     match item.branch() {
         Continue(value) => f(acc, value).branch(),

@@ -2,7 +2,7 @@
 
 #![forbid(unsafe_code)]
 
-/// An indexed adaptor as a parallel iterator: its loop runs over its piece.
+/// The methods of `ParallelIterator` for an indexed adaptor, whose loop runs over its piece.
 macro_rules! drive_piece {
     () => {
         drive!(|mut self, turn, next, acc| {

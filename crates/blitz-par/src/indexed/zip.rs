@@ -9,7 +9,7 @@ use std::iter;
 use std::ops::Range;
 
 adaptor! {
-    /// Pairs of items of two iterators, as many as the shorter one has: made by
+    /// Pairs of items of two iterators, until the shorter one ends: made by
     /// [`zip`](IndexedParallelIterator::zip).
     Zip<A, B> { a, b } {}
 }

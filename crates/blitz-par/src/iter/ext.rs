@@ -66,10 +66,10 @@ pub trait ParallelIteratorExt: ParallelIterator {
     /// # Ok::<(), blitz::BuildError>(())
     /// ```
     ///
-    /// It does not make [`par_bridge`](super::ParallelBridge::par_bridge) keep an order. The parts
-    /// of [`scan_inclusive`](super::IndexedParallelIterator::scan_inclusive) and the blocks of
-    /// [`by_exponential_blocks`](super::IndexedParallelIterator::by_exponential_blocks) depend on
-    /// the number of workers all the same.
+    /// `fixed_shape` does not make [`par_bridge`](super::ParallelBridge::par_bridge) keep an order.
+    /// The parts of [`scan_inclusive`](super::IndexedParallelIterator::scan_inclusive) and the
+    /// blocks of [`by_exponential_blocks`](super::IndexedParallelIterator::by_exponential_blocks)
+    /// depend on the number of workers all the same.
     fn fixed_shape(self) -> FixedShape<Self> {
         FixedShape { base: self }
     }
@@ -105,8 +105,9 @@ pub trait ParallelIteratorExt: ParallelIterator {
     /// Calls `sink` with each item in order, all on one thread, while later items are computed in
     /// parallel.
     ///
-    /// At most two windows of items wait, each of about 1,000 steps per worker.
-    /// [`for_each_in_order_within`](Self::for_each_in_order_within) takes another size.
+    /// At most two windows of items wait, each of about 1,000 steps per worker. For most sources a
+    /// step is one item of the source. [`for_each_in_order_within`](Self::for_each_in_order_within)
+    /// takes another size.
     ///
     /// Items of [`par_bridge`](super::ParallelBridge::par_bridge), of a tree or of
     /// [`repeat`](super::repeat()) cannot be cut into windows. The calling worker pulls them, a

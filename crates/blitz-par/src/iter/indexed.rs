@@ -45,7 +45,7 @@ pub trait IndexedParallelIterator: ParallelIterator {
     fn tune(&self, _limits: &mut Limits) {}
 
     /// Goes through the items in blocks, one after the other. Each block is twice as long as the
-    /// one before. For searches that are likely to end soon.
+    /// one before. Use this for searches that are likely to end soon.
     ///
     /// ```
     /// # use blitz::prelude::*;
@@ -120,7 +120,7 @@ pub trait IndexedParallelIterator: ParallelIterator {
         extend_both(self, Pairs, left, right);
     }
 
-    /// Pairs the items with those of another iterator, as many as the shorter one has.
+    /// Pairs the items with those of another iterator, until the shorter one ends.
     ///
     /// ```
     /// # use blitz::prelude::*;

@@ -173,6 +173,6 @@ pub trait ParallelDrainRange<Idx = usize> {
     /// ```
     ///
     /// # Panics
-    /// If the range ends before it starts, or beyond the end.
+    /// If the range ends before it starts, or beyond the end of the collection.
     fn par_drain<R: RangeBounds<Idx>>(self, range: R) -> Self::Iter;
 }

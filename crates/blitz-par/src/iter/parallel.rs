@@ -406,7 +406,8 @@ pub trait ParallelIterator: Sized + Send {
         FoldWith { base: self, seed: init, f }
     }
 
-    /// As [`fold`](Self::fold), with a function that may fail: then its part of the loop ends.
+    /// As [`fold`](Self::fold), with a function that may fail. A failure ends only its own part of
+    /// the loop.
     /// ```
     /// # use blitz::prelude::*;
     /// let parts = [1u8, 200, 100].par_iter().try_fold(|| 0u8, |a, &b| a.checked_add(b));

@@ -38,7 +38,7 @@ fn first_and_last_are_those_of_a_sequential_loop() {
     });
 }
 
-/// A collection that keeps the last of its items that is a multiple of 10,000, or comes before one.
+/// A collection that keeps only the last of its items that is a multiple of 10,000 or one less.
 #[derive(Debug, PartialEq)]
 struct Last(Option<u32>);
 
@@ -110,7 +110,8 @@ fn results_in_order_end_when_the_loop_does() {
         given().take_any(10).for_each_in_order_within(3, |_| seen += 1);
         all().intersperse(7).take_any(10).for_each_in_order_within(3, |_| seen += 1);
         assert_eq!(seen, 40);
-        // What a part passes on at its end counts once, and nothing else does.
+        // A part passes on one item, at its end. The sink gets each such item once, and nothing
+        // else.
         let pass = AtomicUsize::new(0);
         let part = || all().take_any(100).fold(|| 0, |sum, n| sum + n);
         let ends = || part().inspect(|_| ignore(pass.fetch_add(1, Relaxed)));

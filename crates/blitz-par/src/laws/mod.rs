@@ -30,5 +30,5 @@ fn scripted(law: impl Fn()) {
     (0..SEEDS).for_each(|seed| play(seed, &law));
 }
 
-/// Leaves out a result.
+/// Ignores a result.
 fn ignore<T>(_result: T) {}

@@ -132,7 +132,7 @@ fn deque() {
 
 #[test]
 fn mutable_slices_and_drains() {
-    // They cannot be made twice at once, so each is cut once.
+    // Only one such iterator can exist at a time, so each is cut once.
     for at in 0..=NUMBERS.len() {
         let mut numbers = NUMBERS.to_vec();
         let mut iter = numbers.par_iter_mut();

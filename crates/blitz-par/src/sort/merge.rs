@@ -60,7 +60,7 @@ impl<T> Run<T> {
         self.first.wrapping_add(self.len - 1)
     }
 
-    /// Forgets the first `count` items, of which there are this many.
+    /// Forgets the first `count` items; the run has at least as many.
     fn drop_first(&mut self, count: usize) {
         self.first = self.first.wrapping_add(count);
         self.len -= count;

@@ -22,8 +22,9 @@ where
     });
 }
 
-/// Sorts `slice` by `one`, or by `many` if it is long and there are several workers, unless it is
-/// in order already or `is_reversed`. `many` gets the length up to which a part is not cut.
+/// Sorts `slice` by `one`, or by `many` if it is long and there are several workers. Calls neither
+/// if a long slice is in order already. If `is_reversed` holds for each two neighbours, reverses
+/// the slice instead. `many` gets the length up to which a part is not cut.
 pub(super) fn sort_by_length<T, F>(
     slice: &mut [T],
     f: &F,
@@ -54,7 +55,7 @@ pub(super) fn sort_by_length<T, F>(
 }
 
 /// As [`is_one_run`], on the current thread. A thread outside of the pool checks by itself: it is
-/// likely to have the items in its cache, and to wake a worker takes as long as to compare 100,000
+/// likely to have the items in its cache, and waking a worker takes as long as comparing 100,000
 /// numbers.
 fn is_one_run_alone<T>(
     slice: &mut [T],

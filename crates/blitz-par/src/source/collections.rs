@@ -14,7 +14,7 @@ use std::hash::Hash;
 /// The items of a collection, or references to them.
 pub type Iter<T> = vec::IntoIter<T>;
 
-/// A collection by way of a vector.
+/// Implements the conversion of a collection by way of a vector.
 macro_rules! by_vec {
     ([$($params:tt)*] $type:ty, $item:ty, [$($bounds:tt)*]) => {
         impl<$($params)*> IntoParallelIterator for $type
@@ -31,7 +31,7 @@ macro_rules! by_vec {
     };
 }
 
-/// A collection by way of its iterator.
+/// Implements the conversion of a collection by way of its iterator.
 macro_rules! by_pulling {
     ([$($params:tt)*] $type:ty, [$($bounds:tt)*]) => {
         impl<$($params)*> IntoParallelIterator for $type
@@ -52,7 +52,7 @@ by_pulling!([K, V, S] HashMap<K, V, S>, [K: Hash + Eq + Send, V: Send]);
 by_pulling!(['a, K, V, S] &'a HashMap<K, V, S>, [K: Hash + Eq + Sync, V: Sync]);
 by_pulling!([T, S] HashSet<T, S>, [T: Hash + Eq + Send]);
 by_pulling!(['a, T, S] &'a HashSet<T, S>, [T: Hash + Eq + Sync]);
-// Its iterator can be sent to another thread only if the keys can.
+// The iterator of a `&mut HashMap` is `Send` only if the keys are.
 by_vec!(['a, K, V, S] &'a mut HashMap<K, V, S>, (&'a K, &'a mut V), [K: Hash + Eq + Sync, V: Send]);
 by_vec!([K, V] BTreeMap<K, V>, (K, V), [K: Ord + Send, V: Send]);
 by_vec!(['a, K, V] &'a BTreeMap<K, V>, (&'a K, &'a V), [K: Ord + Sync, V: Sync]);
@@ -73,7 +73,7 @@ impl<T: Ord + Send> IntoParallelIterator for BinaryHeap<T> {
     }
 }
 
-/// A collection that is emptied and keeps its memory.
+/// Implements the draining of a collection that keeps its memory.
 macro_rules! drain_full {
     ([$($params:tt)*] $type:ty, $item:ty, [$($bounds:tt)*]) => {
         impl<$($params)*> ParallelDrainFull for &mut $type

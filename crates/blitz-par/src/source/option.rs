@@ -9,9 +9,9 @@ use std::option;
 
 /// Iterator over the value inside an `Option` or a `Result`, if there is one.
 pub type IntoIter<T> = Source<Single<T>>;
-/// The item of [`once`].
+/// Iterator over one item: made by [`once`].
 pub type Once<T> = IntoIter<T>;
-/// No item.
+/// Iterator over no items: made by [`empty`].
 pub type Empty<T> = IntoIter<T>;
 
 /// A piece of at most one item.

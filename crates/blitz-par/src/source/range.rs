@@ -19,7 +19,7 @@ pub trait RangeItem: Copy + PartialOrd + Send {
     /// A part of a range, as an iterator.
     type Block: Iterator<Item = Self>;
 
-    /// How many items the range has, if that fits.
+    /// How many items the range has, if that number fits a `usize`.
     fn len(range: &Range<Self>) -> Option<usize>;
 
     /// Returns the item `at` steps behind the start, or the middle one if the length does not fit.

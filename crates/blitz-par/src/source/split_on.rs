@@ -80,8 +80,8 @@ impl<S: Separated> Piece for SplitOn<S> {
             self.clean = from;
             return Some(right);
         }
-        // There is no later separator: cut at the last one before. If there is none, nothing is
-        // left to cut.
+        // There is no later separator: cut at the last one before `from`. If there is none, nothing
+        // is left to cut.
         self.clean = 0;
         let end = self.rest.as_ref()?.find_back(from)?;
         let (left, right) = self.rest.take()?.cut_at(end);

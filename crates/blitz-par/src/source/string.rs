@@ -60,7 +60,7 @@ pub trait Pattern: Sealed + Sync + Send {
     }
 }
 
-/// Keeps the trait to the types below.
+/// Seals [`Pattern`]: only the types below implement it.
 pub trait Sealed {}
 
 impl Sealed for char {}
@@ -220,7 +220,7 @@ units! {
 }
 
 units! {
-    /// The characters of a string in UTF-16: made by
+    /// The code units of a string in UTF-16: made by
     /// [`par_encode_utf16`](crate::str::ParallelString::par_encode_utf16).
     EncodeUtf16, EncodeUtf16Piece, u16, str::EncodeUtf16<'a>, |_offset, text| text.encode_utf16()
 }
