@@ -8,8 +8,9 @@ use std::error::Error;
 use std::fmt::Write;
 use std::time::{Duration, Instant};
 
-/// How often to try until a trace shows the whole story: the owner may take the right half back
-/// before the other worker is awake.
+/// How often to try until a trace shows the whole story.
+///
+/// The owner may take the right half back before the other worker is awake.
 const ATTEMPTS: usize = 200;
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -30,7 +31,9 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Forks once. The right half takes longer, so the worker with the left one has to wait.
+/// Forks once; returns the trace and the story, if the trace shows all of it.
+///
+/// The right half takes longer, so the worker with the left one has to wait.
 fn attempt(pool: &Pool) -> Option<(Trace, Story)> {
     while !pool.dump().all_sleep {
         std::thread::yield_now();
@@ -74,7 +77,7 @@ struct Moment {
 }
 
 impl Story {
-    /// The newest fork of `trace`, if its events happened in this order.
+    /// Finds the newest fork of `trace`, if its events happened in this order.
     fn find(trace: &Trace) -> Option<Story> {
         let tracks = || trace.tracks.iter().enumerate();
         let newest = |name: &str| {
@@ -129,7 +132,7 @@ impl Story {
     }
 }
 
-/// Begin and end of the newest region `name` of `track`.
+/// Returns the begin and the end of the newest region `name` of `track`.
 fn named(track: &TraceTrack, name: &str) -> Option<(Duration, Duration)> {
     let regions = track.slices.iter().filter(|slice| slice.kind == SliceKind::Region);
     let newest = regions.filter(|slice| slice.name == name).max_by_key(|slice| slice.begin)?;
@@ -192,7 +195,7 @@ fn draw(trace: &Trace, story: &Story) -> String {
     );
     for (number, moment) in moments.iter().enumerate() {
         let middle = x(moment.at);
-        // The owner's badges are above its lane, the thief's below. The first two of the thief are
+        // The owner's badges are above its lane, the thief's below. The thief's two badges are
         // close to each other, so they are moved apart.
         let y = if moment.lane == 0 { LANES[0] - 14.0 } else { LANES[1] + LANE + 14.0 };
         let shift = if number == 1 {
@@ -242,7 +245,7 @@ fn badge(svg: &mut String, number: usize, x: f64, y: f64) {
     );
 }
 
-/// Returns the beginning of the picture: its light and dark colours, and its animation.
+/// Returns the beginning of the picture: its colours and its animation.
 fn head(height: f64, moments: &[Moment], part: impl Fn(Duration) -> f64) -> String {
     let mut moves = String::new();
     for (number, moment) in (1..).zip(moments) {

@@ -54,7 +54,7 @@ fn k_means(points: &[Point]) -> Vec<Point> {
     centres
 }
 
-/// Points around five places. Each of the first five points is near a different place.
+/// Makes points around five places. The first five are near different places.
 fn points() -> Vec<Point> {
     let noise = |n: usize, factor: f64| (n as f64 * factor).fract() - 0.5;
     let point = |n: usize| {

@@ -16,7 +16,7 @@ mod shown {
     use std::sync::{Arc, Condvar, Mutex};
     use std::time::Duration;
 
-    /// Computes, on all workers that are free.
+    /// Computes on all workers that are free.
     fn mandelbrot(rows: usize) -> usize {
         let inside = |x: f64, y: f64| {
             let (mut a, mut b) = (0.0, 0.0);
@@ -58,7 +58,7 @@ mod shown {
         }
     }
 
-    /// Waits for a task that waits for it.
+    /// Waits for another task, which waits for this one.
     async fn waits_for(other: mpsc::Receiver<JoinHandle<()>>) {
         let mut other = other;
         if let Some(handle) = other.recv().await {

@@ -11,7 +11,7 @@ const WIDTH: usize = 900;
 const HEIGHT: usize = 600;
 const LIMIT: u32 = 500;
 
-/// Returns the number of steps until the point of a pixel escapes; `LIMIT` if it does not.
+/// Returns the number of steps until a pixel's point escapes, or else `LIMIT`.
 fn steps(x: usize, y: usize) -> u32 {
     let re = x as f64 / WIDTH as f64 * 3.0 - 2.0;
     let im = y as f64 / HEIGHT as f64 * 2.0 - 1.0;
@@ -26,7 +26,7 @@ fn steps(x: usize, y: usize) -> u32 {
     LIMIT
 }
 
-/// Dark inside the set, and the brighter the sooner a point escapes.
+/// Returns a grey: dark inside the set, and brighter if the point escapes sooner.
 fn shade(steps: u32) -> u8 {
     let part = f64::from(steps) / f64::from(LIMIT);
     (255.0 * (1.0 - part.sqrt())) as u8

@@ -28,7 +28,7 @@ fn square(a: Vector) -> f64 {
     a.iter().map(|x| x * x).sum()
 }
 
-/// The acceleration of `body`.
+/// Returns the acceleration of `body`.
 fn pull(body: &Body, bodies: &[Body]) -> Vector {
     bodies.iter().fold([0.0; 3], |sum, other| {
         let way = minus(other.place, body.place);
@@ -61,7 +61,7 @@ fn energy(bodies: &[Body]) -> f64 {
     bodies.par_iter().enumerate().fixed_shape().map(of_pairs).sum()
 }
 
-/// Bodies at places that look random.
+/// Makes bodies at places that look random.
 fn bodies() -> Vec<Body> {
     let part = |n: usize, axis: usize| ((n * 3 + axis) as f64 * 0.618_033_988_75).fract() - 0.5;
     let place = |n: usize| [part(n, 0), part(n * n, 1), part(n * 7, 2)];

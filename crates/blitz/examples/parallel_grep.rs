@@ -8,7 +8,7 @@ use std::{env, fs, io};
 
 use blitz::prelude::*;
 
-/// The entries of a folder, in order; none for anything else.
+/// Returns the entries of a folder, in order; none if `path` is no folder.
 fn entries(path: &PathBuf) -> Vec<PathBuf> {
     let Ok(folder) = fs::read_dir(path) else { return Vec::new() };
     let mut paths: Vec<PathBuf> = folder.flatten().map(|entry| entry.path()).collect();
@@ -16,13 +16,13 @@ fn entries(path: &PathBuf) -> Vec<PathBuf> {
     paths
 }
 
-/// All files below `root`, in order.
+/// Returns all files below `root`, in order.
 fn files(root: &Path) -> Vec<PathBuf> {
     let tree = blitz::par::iter::walk_tree_prefix(root.to_owned(), entries);
     tree.filter(|path| path.is_file()).collect()
 }
 
-/// The lines of a file that have `word` in them, with their numbers.
+/// Returns the lines of a file that contain `word`, with their numbers.
 fn matches(path: &Path, word: &str) -> Vec<(usize, String)> {
     // A file that is not text has no lines.
     let text = fs::read_to_string(path).unwrap_or_default();
@@ -42,7 +42,7 @@ fn grep(root: &Path, word: &str, mut print: impl FnMut(&Path, usize, &str) + Sen
     count
 }
 
-/// A tree of 3 x 3 folders with 30 files each. Every tenth file has a needle.
+/// Writes 3 x 3 folders with 30 files each. Every tenth file has a needle.
 fn sample(root: &Path) -> io::Result<()> {
     let folders = (0..9).map(|n| root.join(format!("{}/{}", n / 3, n % 3)));
     for (number, folder) in folders.enumerate() {

@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex};
 struct Accounts(Arc<Mutex<(i64, i64)>>);
 
 impl Accounts {
-    /// Moves `amount` from the first to the second; in between it waits for a notification.
+    /// Moves `amount` from the first to the second; waits for `go_on` in between.
     async fn transfer(&self, amount: i64, begun: oneshot::Sender<()>, go_on: Arc<Notify>) {
         self.0.lock().expect("not poisoned").0 -= amount;
         begun.send(()).expect("the caller waits for the start");

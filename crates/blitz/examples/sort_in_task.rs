@@ -13,7 +13,7 @@ fn quicksort<T: Ord + Send>(items: &mut [T]) {
     blitz::join(|| quicksort(low), || quicksort(&mut high[1..]));
 }
 
-/// Numbers in no order.
+/// Returns `count` numbers in no order.
 fn shuffled(count: u64, mut state: u64) -> Vec<u64> {
     let mut next = || {
         state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);

@@ -10,7 +10,9 @@ use tracing::field::{Field, Visit};
 use tracing::span::{Attributes, Id, Record};
 use tracing::{Event, Metadata, Subscriber};
 
-/// Sends each stall to a channel. A program would take the subscriber of another crate instead.
+/// Sends each stall to a channel.
+///
+/// A program would take the subscriber of another crate instead.
 struct Stalls(Sender<String>);
 
 /// The fields of an event as text.

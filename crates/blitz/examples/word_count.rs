@@ -25,7 +25,9 @@ fn count(text: &str) -> Counts<'_> {
         })
 }
 
-/// Returns the five most frequent words. Words with the same count are in alphabetical order.
+/// Returns the five most frequent words.
+///
+/// Words with the same count are in alphabetical order.
 fn most_frequent<'a>(counts: &Counts<'a>) -> Vec<(&'a str, usize)> {
     let mut words: Vec<(&str, usize)> = counts.par_iter().map(|(w, c)| (*w, *c)).collect();
     words.par_sort_unstable_by(|(a, m), (b, n)| n.cmp(m).then(a.cmp(b)));
@@ -33,7 +35,7 @@ fn most_frequent<'a>(counts: &Counts<'a>) -> Vec<(&'a str, usize)> {
     words
 }
 
-/// Writes a file of `lines` lines and reads it. Each line contains "the" three times.
+/// Writes `lines` lines to a file and reads it. Each has "the" three times.
 fn sample(lines: usize) -> io::Result<String> {
     let path = env::temp_dir().join(format!("blitz-word-count-{}.txt", std::process::id()));
     let line = |n: usize| format!("The worker, the thief{} and the task.\n", n % 1_000);

@@ -20,7 +20,9 @@ pub fn with_guest<B: HasGuests>(builder: B, threads: usize) -> B {
     builder.with_guest(threads)
 }
 
-/// A builder that can give its runtime a Tokio guest: with the feature `tokio-guest` only.
+/// A builder that can give its runtime a Tokio guest.
+///
+/// [`Builder`] implements this only with the feature `tokio-guest`.
 #[diagnostic::on_unimplemented(
     message = "`tokio` in an attribute needs the feature `tokio-guest` of the crate `blitz-rt`",
     label = "a Tokio guest is asked for here",

@@ -125,7 +125,7 @@
 //! | [`scheduler`](Pool::scheduler) | [`scheduler`](Handle::scheduler) | [`scheduler()`] |
 //! | [`metrics`](Pool::metrics), [`dump`](Pool::dump) | [`metrics`](Handle::metrics), [`dump`](Handle::dump) | [`metrics()`], [`dump()`] |
 //! | [`tasks`](Pool::tasks) | [`tasks`](Handle::tasks) | [`tasks()`] |
-//! | [`stalls`](Pool::stalls), [`explain`](Pool::explain) | [`stalls`](Handle::stalls), [`explain`](Handle::explain) | [`stalls()`], [`explain()`] |
+//! | [`stalls`](Pool::stalls), [`explain`](Pool::explain), [`probe`](Pool::probe) | [`stalls`](Handle::stalls), [`explain`](Handle::explain), [`probe`](Handle::probe) | [`stalls()`], [`explain()`], [`probe()`] |
 //! | [`trace`](Pool::trace) | [`trace`](Handle::trace) | [`trace()`] |
 //! | [`unfinished`](Pool::unfinished) | [`unfinished`](Handle::unfinished) | [`unfinished()`] |
 //! | [`enter`](Pool::enter) | [`enter`](Handle::enter) | |
@@ -211,8 +211,10 @@ pub mod bridge;
 pub mod runtime;
 pub mod task;
 
-/// Tokio's macros for several futures in one task. `join!` is here only: in the crate's root
-/// [`join`] is a function, and documentation cannot link to a name that means two things.
+/// Tokio's macros for several futures in one task.
+///
+/// `join!` is here only: in the crate's root [`join`] is a function, and documentation cannot link
+/// to a name that means two things.
 ///
 /// ```
 /// # blitz::block_on(async {
@@ -225,11 +227,11 @@ pub mod macros {
     pub use tokio::{join, pin, select, try_join};
 }
 
-/// tokio-util's items under the same paths, without a guest: `tokio_util::` becomes
-/// `blitz::util::`.
+/// tokio-util's items under the same paths, without a guest.
 ///
-/// [`CancellationToken`](util::sync::CancellationToken) is tokio-util's own. The others come from
-/// [`task`] and [`time`], because tokio-util's own spawn and sleep need Tokio.
+/// `tokio_util::` becomes `blitz::util::`. [`CancellationToken`](util::sync::CancellationToken) is
+/// tokio-util's own. The others come from [`task`] and [`time`], because tokio-util's own spawn and
+/// sleep need Tokio.
 ///
 /// ```
 /// use blitz::util::sync::CancellationToken;

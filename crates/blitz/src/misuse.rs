@@ -86,7 +86,9 @@ pub struct ScopeJobsBorrowLongEnough;
 /// ```
 pub struct ScopesStayInside;
 
-/// A scope's lifetime does not shrink: that would let jobs borrow less than they need.
+/// A scope's lifetime does not shrink.
+///
+/// A shorter one would let jobs borrow values that do not live long enough.
 ///
 /// ```compile_fail
 /// fn shrink<'long: 'short, 'short, 'a>(scope: &'a blitz::Scope<'long>) -> &'a blitz::Scope<'short> {
@@ -198,7 +200,7 @@ pub struct MainIsAsync;
 /// ```
 pub struct MainHasNoArguments;
 
-/// The function below `#[blitz::main]` has no caller that could choose its generics.
+/// The function below `#[blitz::main]` has no caller that could choose generics.
 ///
 /// ```compile_fail
 /// #[blitz::main]
@@ -307,8 +309,9 @@ pub struct ArgumentsAreChecked;
 /// ```
 pub struct TestsAreMarkedOnce;
 
-/// A task moves between workers, so the values that it keeps across an await must be `Send`. Those
-/// of a local task need not be.
+/// Values that a task keeps across an await must be `Send`.
+///
+/// The task may move to another worker there. The values of a local task need not be `Send`.
 ///
 /// ```compile_fail
 /// drop(blitz::spawn(async {

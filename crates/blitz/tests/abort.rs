@@ -12,8 +12,9 @@ use std::sync::{Arc, mpsc};
 
 const WORKERS: [usize; 3] = [1, 2, 8];
 
-/// A watched runtime of one worker. While a task or job blocks that worker, no other thread polls
-/// or runs anything.
+/// Returns a watched runtime of one worker.
+///
+/// While a task or job blocks that worker, no other thread polls or runs anything.
 fn without_spares(watch: &Watch) -> Runtime {
     watch.runtime(Runtime::builder().workers(1).spares(0).build().unwrap())
 }
@@ -151,8 +152,8 @@ fn a_task_may_abort_itself_and_goes_on_until_it_waits() {
 }
 
 #[test]
-fn an_abort_wakes_whoever_awaits_the_task() {
-    watched("an_abort_wakes_whoever_awaits", |watch| {
+fn an_abort_wakes_the_awaiting_task() {
+    watched("an_abort_wakes_the_awaiting_task", |watch| {
         for workers in WORKERS {
             let runtime = watch.workers(workers);
             let inner = runtime.spawn(pending::<()>());

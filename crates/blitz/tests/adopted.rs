@@ -12,7 +12,7 @@ use std::future::pending;
 use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use std::sync::{Arc, mpsc};
 
-/// A pool that has adopted the current thread.
+/// Builds a pool that has adopted the current thread.
 fn adopt(workers: usize) -> Pool {
     Pool::builder().workers(workers).use_current_thread().build().unwrap()
 }
@@ -143,7 +143,7 @@ fn a_pool_may_be_dropped_elsewhere_while_its_thread_is_in_an_operation() {
 
 #[test]
 fn closures_go_on_when_a_pool_is_dropped_inside_of_its_operation() {
-    /// Calls `end` with a pool that a closure still needs; the closure goes on afterwards.
+    /// Calls `end` with a pool that a closure still needs. The closure then goes on.
     fn check(workers: usize, end: impl FnOnce(Pool) + Send) {
         let pool = adopt(workers);
         let (go, wait) = mpsc::channel::<()>();
@@ -246,7 +246,7 @@ fn a_pool_dropped_in_one_of_its_blocking_closures_goes_on() {
     });
 }
 
-/// A runtime with a paused clock.
+/// Builds a runtime with a paused clock.
 fn paused(workers: usize) -> Runtime {
     Runtime::builder().workers(workers).start_paused(true).build().unwrap()
 }
@@ -272,7 +272,7 @@ fn a_paused_runtime_works_on_a_thread_that_did_not_build_it() {
             |runtime| assert!(!runtime.pool().broadcast(|context| context.index()).is_empty()),
         ];
         for first in uses {
-            // Either the thread that built it still exists, or it is gone.
+            // The thread that built the first runtime still exists; that of the second one is gone.
             for runtime in
                 [paused(workers), std::thread::spawn(move || paused(workers)).join().unwrap()]
             {
@@ -366,7 +366,7 @@ fn a_drop_waits_for_the_thread_that_takes_the_place_of_a_lent_one() {
 }
 
 #[test]
-fn a_task_behind_the_adopted_thread_is_polled_while_that_is_blocked() {
+fn a_task_behind_the_adopted_thread_is_polled_while_that_thread_is_blocked() {
     watched("a task behind a blocked adopted thread", |_| {
         for workers in [1, 2] {
             let pool = Pool::builder().workers(workers).use_current_thread().build().unwrap();

@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::thread;
 use std::time::Duration;
 
-/// How often `fib(n)` forks.
+/// Returns how often `fib(n)` forks.
 fn forks_of_fib(n: u32) -> u64 {
     if n < 2 { 0 } else { 1 + forks_of_fib(n - 1) + forks_of_fib(n - 2) }
 }

@@ -14,7 +14,7 @@ use std::os::unix::net::UnixStream;
 use std::pin::{Pin, pin};
 use std::task::{Context, Waker};
 
-/// A pair whose first end is watched; `written` can be read from it already.
+/// Returns a pair whose first end is watched and has `written` to read.
 fn watched_pair(written: &[u8]) -> (AsyncFd<UnixStream>, UnixStream) {
     let (here, mut there) = UnixStream::pair().unwrap();
     here.set_nonblocking(true).unwrap();

@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use std::sync::{Arc, Mutex};
 use std::task::Waker;
 
-/// Runtimes with few and many workers, and with each wait policy.
+/// Returns runtimes with few and many workers, and with each wait policy.
 fn runtimes() -> impl Iterator<Item = Runtime> {
     let policies = [WaitPolicy::StealAnything, WaitPolicy::DescendantsOnly];
     policies.into_iter().flat_map(|policy| {
@@ -22,7 +22,7 @@ fn runtimes() -> impl Iterator<Item = Runtime> {
     })
 }
 
-/// Returns 7, after the current pool has polled a task, run a job and woken the caller.
+/// Returns 7, once the pool has polled a task, run a job and woken the caller.
 fn seven() -> u32 {
     blitz::block_on(async {
         let task = blitz::spawn(async {
@@ -326,8 +326,9 @@ fn the_end_of_a_runtime_cancels_the_awaited_task() {
     });
 }
 
-/// A future that only yields must not keep the tasks of its pool waiting, even if there is no other
-/// worker.
+/// A future that only yields must not keep the tasks of its pool waiting.
+///
+/// That also holds if there is no other worker.
 #[test]
 fn a_future_that_yields_lets_tasks_go_first() {
     watched("a_future_that_yields_lets_tasks_go_first", |watch| {

@@ -203,7 +203,7 @@ fn metrics_add_up() {
         assert_eq!(total.pushes, 1_596);
         assert_eq!(total.queued, 0);
         assert!(total.pops <= total.pushes);
-        // Every fork was run, and the call from outside.
+        // Each fork is one job, and the call from outside is another.
         assert_eq!(total.jobs, 1_597, "{total:?}");
         assert!(total.steals_succeeded <= total.steals_tried);
         let text = pool.metrics().to_string();

@@ -97,7 +97,7 @@ fn in_the_child() {
     }
 }
 
-/// The result of a future that is ready when it is first polled.
+/// Returns the result of a future that is ready when it is first polled.
 fn first_poll<T>(future: impl Future<Output = T>) -> T {
     match pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
         Poll::Ready(value) => value,

@@ -15,7 +15,7 @@ fn runtimes() -> impl Iterator<Item = Runtime> {
     })
 }
 
-/// Numbers in no order, the same for the same seed.
+/// Returns numbers in no order, the same for the same seed.
 fn numbers(count: usize, seed: u64) -> Vec<u64> {
     let mut state = seed | 1;
     let next = || {
@@ -154,7 +154,7 @@ fn a_panic_of_a_half_is_the_tasks() {
 
 #[test]
 fn jobs_feed_tasks_and_tasks_feed_jobs() {
-    watched("what_a_task_awaits_runs", |watch| {
+    watched("jobs_feed_tasks_and_tasks_feed_jobs", |watch| {
         for runtime in runtimes() {
             let runtime = watch.runtime(runtime);
             // Jobs feed tasks, tasks feed jobs.

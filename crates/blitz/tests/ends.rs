@@ -314,7 +314,7 @@ fn a_pool_ends_although_a_task_waits_in_a_join_for_a_half_that_waits_for_a_drop(
     });
 }
 
-/// Its drop waits until the other end of the channel is dropped.
+/// Waits, when it is dropped, until the other end of the channel is dropped.
 struct WaitsForEnd(Mutex<mpsc::Receiver<()>>);
 
 impl Drop for WaitsForEnd {

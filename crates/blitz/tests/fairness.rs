@@ -1,6 +1,6 @@
 //! No task or job waits for ever: a task that is always ready, or a job that always spawns another,
-//! keeps neither tasks nor jobs from running, wherever they come from. Mostly with one worker, so
-//! that no other can help. Each test ends only if the expected work runs.
+//! keeps neither tasks nor jobs from running, wherever they come from. Most tests have one worker,
+//! so that no other worker can help. Each test ends only if the expected work runs.
 
 mod common;
 
@@ -39,7 +39,7 @@ impl Busy {
     }
 }
 
-/// The kinds of work that could keep a worker for itself.
+/// Functions that each start a kind of work that could keep a worker busy for ever.
 const HOGS: [fn(&Handle, Busy); 10] = [
     yielder,
     ping_pong,
@@ -61,7 +61,7 @@ fn yielder(handle: &Handle, busy: Busy) {
     }));
 }
 
-/// Two tasks that wake each other, so one of them is always in the LIFO slot.
+/// Spawns two tasks that wake each other: one is always in the LIFO slot.
 fn ping_pong(handle: &Handle, busy: Busy) {
     let (ping, pong) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
     ping.notify_one();
@@ -85,7 +85,7 @@ fn spender(handle: &Handle, busy: Busy) {
     }));
 }
 
-/// A task whose join handles are always ready: the awaited job has just run.
+/// Spawns a task whose join handles are always ready: the awaited job has just run.
 fn joiner(handle: &Handle, busy: Busy) {
     drop(handle.spawn(async move {
         while busy.turn() {
@@ -96,7 +96,7 @@ fn joiner(handle: &Handle, busy: Busy) {
     }));
 }
 
-/// A job that spawns itself again.
+/// Starts a job that spawns itself again.
 fn respawner(handle: &Handle, busy: Busy) {
     fn again(busy: Busy) {
         if busy.turn() {
@@ -106,8 +106,10 @@ fn respawner(handle: &Handle, busy: Busy) {
     drop(handle.spawn(async move { again(busy) }));
 }
 
-/// Calls `post` again and again, on a thread of its own. Each call gets a token that counts as
-/// posted until it is dropped; at most a hundred exist at a time.
+/// Calls `post` again and again, on a thread of its own.
+///
+/// Each call gets a token that counts as posted until it is dropped; at most a hundred exist at a
+/// time.
 fn flood(busy: Busy, post: impl Fn(Posted) + Send + 'static) {
     let posted = Arc::new(AtomicUsize::new(0));
     std::thread::spawn(move || {
@@ -155,7 +157,7 @@ fn broadcaster(handle: &Handle, busy: Busy) {
     });
 }
 
-/// Tasks whose timers are always due.
+/// Spawns tasks whose timers are always due.
 fn sleepers(handle: &Handle, busy: Busy) {
     for _ in 0..64 {
         let busy = busy.clone();
@@ -167,7 +169,7 @@ fn sleepers(handle: &Handle, busy: Busy) {
     }
 }
 
-/// Tasks that answer each other through sockets.
+/// Spawns tasks that answer each other through sockets.
 fn talkers(handle: &Handle, busy: Busy) {
     for _ in 0..8 {
         let (handle, busy) = (handle.clone(), busy.clone());
@@ -193,7 +195,7 @@ fn talkers(handle: &Handle, busy: Busy) {
     }
 }
 
-/// Calls `test` beside each kind of hog, on one worker, with and without spare threads.
+/// Calls `test` beside each kind of hog, on one worker, with and without spares.
 fn beside_each_hog(name: &'static str, test: impl Fn(&Runtime)) {
     watched(name, |watch| {
         for (start, spares) in HOGS.into_iter().flat_map(|start| [(start, 0), (start, 4)]) {
@@ -521,7 +523,7 @@ fn a_queue_that_never_runs_dry_leaves_a_part_to_own_tasks() {
     [500, 100, 30].into_iter().for_each(beside_a_full_queue);
 }
 
-/// Polls the worker's own tasks beside a queue whose tasks take `micros` microseconds.
+/// Polls own tasks of a worker beside a queue whose tasks take `micros` us.
 fn beside_a_full_queue(micros: u128) {
     watched("a_queue_that_never_runs_dry", |watch| {
         let runtime = watch.runtime(Runtime::builder().workers(1).spares(0).build().unwrap());

@@ -77,8 +77,9 @@ fn an_error_of_the_builder_is_one_of_the_system() {
     assert!(error.to_string().contains("65535"), "{error}");
 }
 
-/// With one worker, a task that receives from a channel that is never empty keeps the worker,
-/// unless the receive is wrapped in `cooperative`.
+/// A receive from a channel that is never empty keeps the only worker.
+///
+/// The task lets others go first only if it wraps the receive in `cooperative`.
 #[test]
 fn a_cooperative_future_lets_others_go_first() {
     watched("a_cooperative_future_lets_others_go_first", |watch| {

@@ -13,7 +13,7 @@ use std::os::unix::net::UnixStream;
 use std::pin::pin;
 use std::task::{Context, Poll, Waker};
 
-/// More bytes than one operation moves.
+/// Returns more bytes than one operation moves.
 fn many_bytes() -> Vec<u8> {
     // The pattern has a prime length, so that a byte in the wrong place is noticed.
     let mut bytes: Vec<u8> = (0..=250).collect::<Vec<u8>>().repeat(20_000);
@@ -29,7 +29,7 @@ fn poll_once<F: Future>(future: F) -> Option<F::Output> {
     }
 }
 
-/// A file whose reads wait until something is written to the other end.
+/// Returns a file whose reads wait until something is written to the other end.
 fn slow_file() -> (File, UnixStream) {
     let (here, there) = UnixStream::pair().unwrap();
     (File::from_std(std::fs::File::from(OwnedFd::from(here))), there)

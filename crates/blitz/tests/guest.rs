@@ -21,7 +21,7 @@ fn host(workers: usize) -> Runtime {
     Runtime::builder().workers(workers).tokio_guest().build().unwrap()
 }
 
-/// The name of the current thread.
+/// Returns the name of the current thread.
 fn here() -> String {
     thread::current().name().unwrap_or("").to_owned()
 }
@@ -44,7 +44,7 @@ async fn use_tokio() -> u32 {
     answer
 }
 
-/// The guest of the context that the current thread is in.
+/// Returns the id of the Tokio runtime whose context the current thread is in.
 fn current_guest() -> Option<tokio::runtime::Id> {
     tokio::runtime::Handle::try_current().ok().map(|handle| handle.id())
 }
@@ -106,7 +106,7 @@ fn spares_are_inside_of_the_guest() {
         let blocked = runtime.spawn(async {
             blitz::task::block_in_place(|| {
                 let (send, receive) = mpsc::channel();
-                // Its only worker blocks, so a spare polls this.
+                // The pool's only worker blocks, so a spare polls this task.
                 drop(blitz::spawn(async move {
                     tokio::time::sleep(SHORT).await;
                     send.send((here(), current_guest())).unwrap();
@@ -311,8 +311,9 @@ fn runtimes_with_and_without_a_guest_live_side_by_side() {
     });
 }
 
-/// A worker that waits inside another context runs other tasks of its pool in the pool's own
-/// context.
+/// A worker may wait inside another context, and run other tasks of its pool.
+///
+/// It runs them in the pool's own context.
 #[test]
 fn what_runs_on_top_of_a_wait_is_in_the_pools_own_guest() {
     watched("what_runs_on_top_of_a_wait_is_in_the_pools_own_guest", |watch| {
@@ -568,7 +569,7 @@ fn a_pool_that_cannot_be_built_leaves_no_guest() {
 fn refused_connections_and_taken_ports_are_errors() {
     watched("refused_connections_and_taken_ports_are_errors", |watch| {
         let runtime = watch.runtime(host(1));
-        // It keeps other sockets away from its port, and does not listen.
+        // This socket keeps other sockets away from its port, and does not listen.
         let silent = tokio::net::TcpSocket::new_v4().unwrap();
         silent.bind((std::net::Ipv4Addr::LOCALHOST, 0).into()).unwrap();
         let address = silent.local_addr().unwrap();

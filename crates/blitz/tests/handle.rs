@@ -7,8 +7,9 @@ use common::{Tally, pool, runtime, wait_for, watched};
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use std::sync::{Arc, mpsc};
 
-/// Returns the number of workers of the current pool, which tells the pools of a test apart.
-/// Returns `None` if no pool is current.
+/// Returns the number of workers of the current pool; `None` if there is none.
+///
+/// The number tells the pools of a test apart.
 fn current() -> Option<usize> {
     Handle::try_current().ok().map(|_| blitz::current_num_workers())
 }

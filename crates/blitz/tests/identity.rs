@@ -28,7 +28,7 @@ impl Sight {
         Sight { in_task: blitz::task::try_id().is_some(), user: USER.try_get().ok(), workers }
     }
 
-    /// What a job of a pool of `workers` workers should see.
+    /// Returns what a job of a pool of `workers` workers should see.
     fn of_job(workers: usize) -> Sight {
         Sight { in_task: false, user: None, workers }
     }
@@ -42,7 +42,7 @@ impl Sight {
 struct Witness(Arc<Mutex<Vec<Sight>>>);
 
 impl Witness {
-    /// A job that records what it sees.
+    /// Returns a job that records what it sees.
     fn job(&self) -> impl FnOnce() + Send + 'static {
         let seen = self.0.clone();
         move || seen.lock().unwrap().push(Sight::here())
@@ -59,7 +59,9 @@ impl Witness {
     }
 }
 
-/// Runs `f` inside a task of `pool` that has a task-local value and has entered another pool.
+/// Runs `f` inside a task of `pool`.
+///
+/// The task has a task-local value and has entered another pool.
 fn as_alice<R: Send + 'static>(
     pool: &Arc<Pool>,
     f: impl FnOnce(&Arc<Pool>) -> R + Send + 'static,
@@ -77,8 +79,10 @@ fn as_alice<R: Send + 'static>(
     task.join().unwrap()
 }
 
-/// A watched pool of one worker, and what its jobs see. It has no spares: they would run jobs that
-/// the tests want on top of the worker's own frames.
+/// Returns a watched pool of one worker, and what its jobs see.
+///
+/// The pool has no spares: they would run jobs that the tests want on top of the worker's own
+/// frames.
 fn one(watch: &Watch) -> (Arc<Pool>, Witness) {
     let pool = Pool::builder().workers(1).spares(0).build().unwrap();
     (watch.pool(pool), Witness::default())
@@ -155,7 +159,7 @@ fn mail() {
     });
 }
 
-/// Starts a thread that posts `jobs` jobs of `witness` and then waits for one that it installs.
+/// Starts a thread that posts `jobs` jobs of `witness`, then installs one more.
 fn from_outside(pool: &Arc<Pool>, witness: &Witness, jobs: usize) -> std::thread::JoinHandle<()> {
     let (pool, witness, posted) = (pool.clone(), witness.clone(), Arc::new(AtomicBool::new(false)));
     let told = posted.clone();

@@ -10,12 +10,12 @@ use std::future::pending;
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
 
-/// The answer to a request for data of the pool `name`.
+/// Returns the answer to a request for data of the pool `name`.
 fn ask(page: SocketAddr, path: &str, name: &str) -> serde_json::Value {
     send(page, &format!("GET /api/v1/{path}?pool={name}"), None)
 }
 
-/// The answer to a request with this method and target, and this token.
+/// Returns the answer to a request with this method, target and token.
 fn send(page: SocketAddr, request: &str, token: Option<&Token>) -> serde_json::Value {
     exchange(TcpStream::connect(page).unwrap(), request, token)
 }
@@ -100,7 +100,7 @@ fn a_pool_that_has_ended_is_not_found() {
     assert!(ask(page, "summary", "ends")["error"].is_string());
 }
 
-/// A free local address, for a page that the test does not share with others.
+/// Returns a free local address, for a page that no other test uses.
 ///
 /// Another socket may take the port before the page does. So use port zero where no second pool has
 /// to name the page by its address.
@@ -197,7 +197,7 @@ fn a_pool_that_asks_again_is_listed_once() {
     for (page, token) in pages.into_iter().zip(&tokens) {
         assert_eq!(names(page, token), ["other"]);
     }
-    // Only tools see the pool because of the attempt that has failed.
+    // The failed attempt made the pool visible to tools, but not on pages without a token.
     let (_open, page) = shown("beside a busy port");
     let hidden = ask(page, "summary", "other");
     assert!(hidden["error"].as_str().unwrap().contains("no pool is called"), "{hidden}");
@@ -231,7 +231,7 @@ fn a_page_without_the_host_of_a_second_pool_is_refused() {
     assert_eq!(same.address(), page.address());
 }
 
-/// The answer of this process at its socket for tools.
+/// Returns the answer of this process at its socket for tools.
 #[cfg(unix)]
 fn send_as_tool(request: &str) -> serde_json::Value {
     let path = blitz::inspect::tool_socket().unwrap();
@@ -286,7 +286,7 @@ mod from_env {
         assert!(output.status.success() && text.contains("1 passed"), "{text}");
     }
 
-    /// Another pool may have asked for a page alone, which does not need the socket.
+    /// Another pool may have asked only for a page, which does not need the socket.
     #[test]
     fn a_socket_that_could_not_be_served_is_tried_again() {
         const INSIDE: &str = "BLITZ_TEST_INSIDE";

@@ -19,7 +19,7 @@ fn runtime(workers: usize) -> Runtime {
     Runtime::builder().workers(workers).build().unwrap()
 }
 
-/// A value that is not `Send`, and counts where and how often it is dropped.
+/// A value that is not `Send`. Its drop checks the current thread, and is counted.
 struct Here {
     thread: ThreadId,
     drops: Arc<AtomicUsize>,

@@ -44,27 +44,31 @@ unsafe impl GlobalAlloc for Counted {
 
 const WORKERS: usize = 2;
 
-/// The bytes that may stay: a megabyte for each worker's stock, for the depot, and for everything
-/// else.
+/// The bytes that may stay.
+///
+/// That is a megabyte for each worker's stock, one for the depot, and one for everything else.
 const KEPT: usize = (WORKERS + 2) << 20;
 
-/// Bytes that the signal scheduler keeps for each slot of its arena. It has as many slots as tasks
-/// ever waited at the same time.
+/// Bytes that the signal scheduler keeps for each slot of its arena.
+///
+/// The number of slots is the largest number of tasks that have waited at the same time.
 const SLOT: usize = 20;
 
-/// The number of idle phases in which a pool has to give memory back. One is enough, unless a thief
-/// was suspended inside a deque.
+/// The number of idle phases in which a pool has to give memory back.
+///
+/// One is enough, unless a thief was suspended inside a deque.
 const PHASES: usize = 100;
 
-/// The pool wakes for a task and sleeps again.
+/// Wakes the pool for a task, and returns once it sleeps again.
 fn idle_phase(runtime: &Runtime) {
     runtime.block_on(async { runtime.handle().spawn(async {}).await.unwrap() });
     wait_for(|| runtime.pool().dump().all_sleep);
 }
 
-/// Compares the bytes that are live before a burst with those that are live when the pool is idle
-/// again, on both schedulers. `burst` returns when all of its work is done. At most `waiting` of
-/// its tasks wait at the same time.
+/// Checks that a pool gives the memory of a burst back once it is idle again.
+///
+/// Compares the bytes that are live before and after, on both schedulers. `burst` returns when all
+/// of its work is done. At most `waiting` of its tasks wait at the same time.
 fn after(name: &'static str, waiting: usize, burst: impl Fn(&Runtime)) {
     static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
     let _alone = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
@@ -237,7 +241,7 @@ fn closures_that_may_block() {
         for _ in 0..MANY / 2 {
             let (done, held) = (done.clone(), held.clone());
             drop(runtime.handle().spawn_blocking(move || {
-                // Until the sender is gone.
+                // Blocks until the sender is gone.
                 assert!(held.lock().unwrap().recv().is_err());
                 done.one_more();
             }));

@@ -1,6 +1,6 @@
 //! Jobs and tasks that wait do not pile up on a stack until it overflows: a thread that waits
 //! begins something else only while enough of its stack is free. An overflow ends the process, so
-//! each program has one of its own.
+//! each program runs in a process of its own.
 
 mod common;
 
@@ -17,7 +17,7 @@ use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use std::sync::mpsc;
 use std::time::Duration;
 
-/// The variable for a child process: it runs the program of the test that started it.
+/// Set in a child process, which runs the program of the test.
 const ROLE: &str = "BLITZ_NESTING";
 
 /// Runs `program` in a process of its own, which runs the test named `test` again.
@@ -55,8 +55,9 @@ fn nap() {
     block_on(sleep(Duration::from_millis(1)));
 }
 
-/// Calls `start` with a sender, with which each of `count` jobs sends one message. Waits for all
-/// messages.
+/// Calls `start` with a sender, and waits for `count` messages.
+///
+/// Each of `count` jobs sends one.
 fn expect(count: usize, start: impl FnOnce(mpsc::Sender<()>)) {
     let (send, receive) = mpsc::channel();
     start(send);

@@ -9,8 +9,9 @@ use std::io::Write;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 
-/// Two tasks wait for one byte each, and the first to get it does not return from its poll before
-/// the other has its own. Both bytes may come in one batch of events.
+/// Two tasks wait for one byte each, which may come in one batch of events.
+///
+/// The first task that gets its byte does not return from its poll before the other has its own.
 #[test]
 fn an_event_does_not_wait_behind_a_poll_that_waits_for_it() {
     for workers in [2, 8] {

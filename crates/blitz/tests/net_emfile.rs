@@ -35,7 +35,9 @@ fn in_child(name: &str, test: impl FnOnce()) {
     assert!(passed, "{}\n{text}\n{errors}", output.status);
 }
 
-/// The prefix of this file's test names: the file may be a module of another target.
+/// Returns the prefix of this file's test names.
+///
+/// The file may be a module of another target.
 fn prefix() -> String {
     match module_path!().split_once("::") {
         Some((_, modules)) => format!("{modules}::"),
@@ -43,7 +45,7 @@ fn prefix() -> String {
     }
 }
 
-/// A runtime for each backend that this system has, and each number of workers.
+/// Returns a runtime for each number of workers and each backend of this system.
 fn runtimes() -> impl Iterator<Item = (Runtime, usize, Backend)> {
     [Backend::Readiness, Backend::IoUring].into_iter().flat_map(|backend| {
         [1, 2, 8].into_iter().filter_map(move |workers| {
@@ -72,7 +74,7 @@ fn limit(descriptors: u64) {
     setrlimit(Resource::Nofile, Rlimit { current: Some(descriptors), maximum }).unwrap();
 }
 
-/// Sockets that are not connected yet: a connect needs no further descriptor.
+/// Makes sockets that are not connected: a connect needs no further descriptor.
 fn clients(count: usize, domain: Domain) -> Vec<Socket> {
     (0..count).map(|_| Socket::new(domain, Type::STREAM, None).unwrap()).collect()
 }
@@ -133,8 +135,9 @@ fn an_accept_loop_goes_on_when_there_are_descriptors_again() {
     });
 }
 
-/// An accept that waits needs no descriptor until there is a connection, and one descriptor is
-/// enough then.
+/// An accept that waits needs no descriptor until there is a connection.
+///
+/// Then one descriptor is enough.
 #[test]
 fn an_accept_that_waits_takes_the_last_descriptor() {
     in_child("an_accept_that_waits_takes_the_last_descriptor", || {

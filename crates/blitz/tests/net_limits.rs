@@ -1,5 +1,5 @@
-//! As many connections as the system allows, and more. These tests run in processes of their own,
-//! so that other tests do not share their limits.
+//! Connections up to the limits of the system, and beyond. These tests run in processes of their
+//! own, so that other tests do not share their limits.
 
 mod common;
 
@@ -13,7 +13,7 @@ use std::env;
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 
-/// The variable for a child process: it runs the other half of the test that started it.
+/// Set in a child process, which runs the other half of the test.
 const ROLE: &str = "BLITZ_NET_LIMITS";
 
 /// Runs the test `name` once more, in another process.
@@ -92,14 +92,15 @@ fn run_out(runtime: Runtime) {
     setrlimit(Resource::Nofile, before).unwrap();
 }
 
-/// The descriptors that are open.
+/// Returns the descriptors that are open.
 fn descriptors() -> impl Iterator<Item = u64> {
     let names = std::fs::read_dir("/proc/self/fd").unwrap();
     names.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok())
 }
 
-/// How many connections there are to be: ten thousand, or as many as the limit on descriptors
-/// allows.
+/// Returns how many connections the test makes.
+///
+/// That is ten thousand, or fewer if the limit on descriptors is lower.
 fn connections() -> usize {
     let most = getrlimit(Resource::Nofile).maximum.unwrap_or(u64::MAX);
     usize::try_from(most.saturating_sub(300)).unwrap().min(10_000)

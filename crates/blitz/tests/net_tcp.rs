@@ -11,7 +11,7 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// A listener that sends everything back, for as many connections as come.
+/// Starts a server that echoes all bytes on any number of connections.
 async fn echo_server() -> (SocketAddr, blitz::JoinHandle<()>) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
@@ -23,7 +23,9 @@ async fn echo_server() -> (SocketAddr, blitz::JoinHandle<()>) {
     (address, server)
 }
 
-/// An address at which no socket listens, and the socket that keeps others away from it.
+/// Returns a socket that does not listen, and its address.
+///
+/// No other socket can take the address meanwhile.
 fn without_a_listener() -> (TcpSocket, SocketAddr) {
     let held = TcpSocket::new_v4().unwrap();
     held.bind((Ipv4Addr::LOCALHOST, 0).into()).unwrap();
@@ -31,7 +33,7 @@ fn without_a_listener() -> (TcpSocket, SocketAddr) {
     (held, address)
 }
 
-/// Bytes that differ from place to place.
+/// Returns bytes that differ from place to place.
 fn pattern(length: usize) -> Vec<u8> {
     (0..length).map(|i| (i * 31 % 251) as u8).collect()
 }

@@ -15,7 +15,7 @@ use std::pin::pin;
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use std::task::{Context, Waker};
 
-/// A path without a file. A file that is created there is removed when this is dropped.
+/// A path without a file. Dropping this removes a file that was made there.
 struct Spot(PathBuf);
 
 impl Spot {
@@ -163,7 +163,7 @@ fn a_sender_to_a_full_receiver_gets_an_error_when_the_runtime_has_ended() {
         let (filler, early, late) = (unbound(), unbound(), unbound());
         while filler.try_send_to(b"fill", &spot.0).is_ok() {}
         let mut sending = pin!(early.send_to(b"early", &spot.0));
-        // It yields a few times, and sleeps from then on.
+        // The send yields a few times, and sleeps from then on.
         for _ in 0..100 {
             assert!(sending.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending());
         }

@@ -64,8 +64,10 @@ impl AsyncRuntime for Blitz {
         rand::rng()
     }
 
-    /// The clock is paused: parts of the suite bound a sleep from above, or expect that it has not
-    /// ended yet. That holds on a busy machine only if the time stands still.
+    /// Builds a runtime with a paused clock.
+    ///
+    /// Parts of the suite bound a sleep from above, or expect that it has not ended yet. That holds
+    /// on a busy machine only if the time stands still.
     fn new(threads: usize) -> Blitz {
         Blitz(Runtime::builder().workers(threads).start_paused(true).build().unwrap())
     }
@@ -75,7 +77,9 @@ impl AsyncRuntime for Blitz {
     }
 }
 
-/// A type of this crate, because it cannot implement the suite's trait for a type of another crate.
+/// An instant of Blitz, wrapped in a type of this crate.
+///
+/// This crate cannot implement the suite's trait for a type of another crate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Instant(blitz::time::Instant);
 

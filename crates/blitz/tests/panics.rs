@@ -39,7 +39,7 @@ impl Drop for Bomb {
     }
 }
 
-/// Checks that every worker still works, and that the runtime ends without another report.
+/// Checks that every worker still works, and drops the runtime.
 fn works_on(runtime: Runtime) {
     assert!(runtime.pool().broadcast(|_| true).into_iter().all(|here| here));
     let tasks: Vec<_> = (0..100).map(|n| runtime.spawn(async move { n })).collect();
@@ -48,8 +48,9 @@ fn works_on(runtime: Runtime) {
     drop(runtime);
 }
 
-/// Runs `test` with a runtime of one worker and with one of four. Returns the messages that each
-/// handler got, sorted.
+/// Runs `test` with a runtime of one worker and with one of four.
+///
+/// Returns the messages that each handler got, sorted.
 fn heard(name: &'static str, test: impl Fn(&Runtime)) -> Vec<Vec<&'static str>> {
     watched(name, |watch| {
         let run = |workers| {

@@ -13,7 +13,7 @@ use std::pin::pin;
 use std::process::Stdio;
 use std::task::{Context, Waker};
 
-/// `cat` with pipes at both ends: it goes on until its input ends.
+/// Starts `cat` with pipes at both ends: it goes on until its input ends.
 fn cat() -> Child {
     Command::new("cat").stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap()
 }
@@ -28,7 +28,7 @@ fn pid(child: &Child) -> Pid {
     Pid::from_raw(child.id().unwrap().try_into().unwrap()).unwrap()
 }
 
-/// Whether the process exists, at least as a zombie.
+/// Returns whether the process exists, at least as a zombie.
 fn is_there(pid: Pid) -> bool {
     test_kill_process(pid).is_ok()
 }
@@ -275,7 +275,7 @@ fn a_child_that_outlives_its_runtime_is_seen_to_later() {
             other.block_on(async {
                 assert!(kept.wait().await.is_err());
                 drop(stdin);
-                // Starting another process reaps it.
+                // Starting another process reaps the dropped child.
                 while is_there(number) {
                     Command::new("true").status().await.unwrap();
                 }

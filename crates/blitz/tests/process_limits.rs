@@ -11,14 +11,15 @@ use std::fs::File;
 use std::os::fd::AsRawFd;
 use std::process::Stdio;
 
-/// Whether there is any child, at least as a zombie.
+/// Returns whether there is any child, at least as a zombie.
 fn has_children() -> bool {
     let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
     !matches!(waitid(WaitId::All, options), Err(Errno::CHILD))
 }
 
-/// Opens descriptors until all lower numbers are in use; also returns the last number. The limit
-/// applies to the numbers, not to how many are open.
+/// Opens descriptors until all lower numbers are in use.
+///
+/// Also returns the last number. The limit applies to the numbers, not to how many are open.
 fn without_gaps() -> (Vec<File>, u64) {
     let names = std::fs::read_dir("/proc/self/fd").unwrap();
     let numbers = names.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok());

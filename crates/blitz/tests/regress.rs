@@ -1,4 +1,4 @@
-//! Programs on which other pools hang. All must end.
+//! One test for each bug that was found here or in another pool. Every program must end.
 
 mod common;
 
@@ -311,7 +311,7 @@ fn tokio_4941_a_task_runs_although_the_worker_that_woke_it_blocks_on_it() {
     });
 }
 
-/// Wakes another task on its own worker, and blocks the worker until that task has run.
+/// Wakes a task on its own worker, and blocks the worker until the task has run.
 fn block_behind_the_lifo_slot(runtime: &blitz::Runtime) {
     let (wake, woken) = blitz::sync::oneshot::channel::<()>();
     let (done, is_done) = std::sync::mpsc::channel();

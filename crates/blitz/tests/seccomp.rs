@@ -12,7 +12,7 @@ use std::ffi::{c_int, c_long, c_ulong};
 use std::process::{Command, Stdio};
 use std::sync::mpsc;
 
-/// The environment variable that tells a child process which error its filter returns.
+/// Set in a child process, to the error that its filter returns.
 const ROLE: &str = "BLITZ_SECCOMP_ERROR";
 
 const EPERM: u32 = 1;
@@ -50,8 +50,9 @@ unsafe extern "C" {
     fn syscall(number: c_long, ...) -> c_long;
 }
 
-/// Makes `call` fail with `error` from now on, on every thread of the process. Returns whether the
-/// system lets a process filter itself.
+/// Makes `call` fail with `error` from now on, on every thread of the process.
+///
+/// Returns whether the system lets a process filter itself.
 fn forbid(call: c_long, error: u32) -> bool {
     const LOAD_NUMBER: u16 = 0x20;
     const JUMP_IF_EQUAL: u16 = 0x15;
@@ -84,8 +85,9 @@ fn membarrier_is_refused() -> bool {
     unsafe { syscall(MEMBARRIER, query, flags) < 0 }
 }
 
-/// Runs `test` once per error that a filter may return, each time in a child process. `name` is the
-/// name of the calling test.
+/// Runs `test` in a child process for each error that a filter may return.
+///
+/// `name` is the name of the calling test.
 fn in_children(name: &'static str, test: impl FnOnce(&Watch, u32)) {
     if let Ok(error) = env::var(ROLE) {
         return watched(name, |watch| test(watch, error.parse().unwrap()));

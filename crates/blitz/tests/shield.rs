@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use std::sync::{Arc, mpsc};
 use std::task::Poll;
 
-/// `future` inside `depth` shields.
+/// Wraps `future` in `depth` shields.
 fn nested<'a>(
     depth: usize,
     future: impl Future<Output = ()> + Send + 'a,

@@ -36,8 +36,9 @@ const PLACES: [Place; 7] = [
     Place::OtherBlockingThread,
 ];
 
-/// Drops `runtime` in `place`. Returns after the drop. If one of its own threads drops the runtime,
-/// the runtime may not have ended by then.
+/// Drops `runtime` in `place`. Returns after the drop.
+///
+/// If one of its own threads drops the runtime, the runtime may not have ended by then.
 fn drop_in(place: Place, runtime: Runtime, other: &Runtime) {
     let handle = runtime.handle();
     let (dropped, is_dropped) = std::sync::mpsc::channel();
@@ -231,7 +232,7 @@ impl<F: FnMut()> Drop for OnDrop<F> {
     }
 }
 
-/// Parks `count` tasks, each with a guard, drops the runtime, and checks that no task is left.
+/// Parks `count` tasks with guards, drops the runtime, checks that none is left.
 fn end_with<G: Send + 'static>(runtime: Runtime, count: u64, mut guard: impl FnMut(u64) -> G) {
     let handle = runtime.handle();
     for n in 0..count {
@@ -562,8 +563,9 @@ fn an_adopted_thread_ends_its_tasks_too() {
 #[test]
 fn a_chain_of_tasks_ends_without_filling_the_stack() {
     watched("a_chain_of_tasks", |_| {
-        /// Parks tasks, each of which wakes the next when it is dropped. Dropping the returned
-        /// sender wakes the first.
+        /// Parks tasks, each of which wakes the next when it is dropped.
+        ///
+        /// Dropping the returned sender wakes the first.
         fn chain(runtime: &Runtime, tally: &Tally) -> Option<oneshot::Sender<()>> {
             let mut next: Option<oneshot::Sender<()>> = None;
             for _ in 0..20_000 {

@@ -1,5 +1,5 @@
-//! Signals that this process sends to itself. Each test has a signal of its own: they run at the
-//! same time.
+//! Signals that this process sends to itself. Each test has a signal of its own, because tests run
+//! at the same time.
 
 mod common;
 

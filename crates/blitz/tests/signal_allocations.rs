@@ -53,7 +53,7 @@ unsafe impl GlobalAlloc for Counted {
     }
 }
 
-/// A task that others wake. A limited number of times it wakes itself and its neighbour.
+/// A task that others wake. A few times it wakes itself and its neighbour.
 #[derive(Default)]
 struct Member {
     waker: OnceLock<Waker>,

@@ -21,8 +21,9 @@ const BUSY: usize = 8;
 struct Member {
     waker: OnceLock<Waker>,
     polls: AtomicU64,
-    /// The tasks that it wakes in each poll: two others, so that one of them is evicted into the
-    /// tree.
+    /// The tasks that it wakes in each poll.
+    ///
+    /// They are two others, so that one of them is evicted into the tree.
     wakes: Mutex<Vec<Arc<Member>>>,
 }
 
@@ -50,8 +51,9 @@ impl Member {
     }
 }
 
-/// Blocks a worker in the second poll after it is set: the first is that of the task in the LIFO
-/// slot.
+/// Blocks a worker in the second poll after the trap is set.
+///
+/// The first poll is that of the task in the LIFO slot.
 struct Trap {
     worker: AtomicUsize,
     polls: AtomicUsize,
@@ -86,7 +88,7 @@ struct Stage {
     releases: Sender<()>,
     blocked: usize,
     blocks: JoinHandle<()>,
-    /// Tells the blocked worker to wake these, and to go on.
+    /// Tells the blocked worker to wake these members, and to go on.
     go_on: Sender<Vec<Arc<Member>>>,
 }
 

@@ -22,7 +22,7 @@ struct Crowd {
 }
 
 impl Crowd {
-    /// Called on a worker.
+    /// Spawns `tasks` tasks. Call it on a worker.
     fn start(&self, tasks: usize) {
         for _ in 0..tasks {
             let crowd = self.clone();

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::mpsc::channel;
 use std::sync::{Arc, Mutex};
 
-/// A pool of one worker, to which the watch gives no spare however long the worker is busy.
+/// Builds a pool of one worker, without spares.
 fn one_thread() -> Pool {
     Pool::builder().workers(1).spares(0).build().unwrap()
 }

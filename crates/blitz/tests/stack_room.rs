@@ -60,7 +60,9 @@ fn broadcast_with_a_fifth_of_the_stack_free_in_deep_nesting() {
     assert_eq!(all, [0, 1]);
 }
 
-/// The stolen half mails a job to the worker that waits for this half, and waits for that job.
+/// The stolen half mails a job to the worker that waits for this half.
+///
+/// Then the half waits for that job.
 #[test]
 fn a_stolen_half_broadcasts_with_a_fifth_of_the_stack_free_in_deep_nesting() {
     let all = within(|| {

@@ -169,7 +169,7 @@ fn spares_that_come_and_go_thousands_of_times_leave_nothing() {
     });
 }
 
-/// How much memory this process has mapped, in bytes.
+/// Returns how much memory this process has mapped, in bytes.
 fn mapped() -> u64 {
     let text = std::fs::read_to_string("/proc/self/statm").unwrap();
     text.split(' ').next().unwrap().parse::<u64>().unwrap() * 4096
@@ -179,7 +179,7 @@ fn mapped() -> u64 {
 fn a_spare_that_cannot_be_started_is_reported_and_comes_later() {
     let name = "a_spare_that_cannot_be_started_is_reported_and_comes_later";
     if mapped() > 1 << 40 {
-        // Under the limit below it could not allocate anything.
+        // Under the limit below this process could not allocate anything.
         println!("not tried: a sanitizer has mapped most of the addresses");
         return;
     }
@@ -217,7 +217,7 @@ fn a_spare_that_cannot_be_started_is_reported_and_comes_later() {
     });
 }
 
-/// The processor time of this process, in ticks of the system.
+/// Returns the processor time of this process, in ticks of the system.
 fn used() -> u64 {
     let text = std::fs::read_to_string("/proc/self/stat").unwrap();
     let fields: Vec<_> = text.rsplit_once(')').unwrap().1.split_whitespace().collect();
@@ -230,7 +230,7 @@ fn a_pool_that_is_idle_again_uses_no_processor_time() {
     in_child(name, || {
         watched(name, |watch| {
             let runtime = watch.workers(2);
-            // Both compute while a timer is due.
+            // Both workers compute while a timer is due.
             let over = Arc::new(AtomicBool::new(false));
             for _ in 0..2 {
                 let over = over.clone();
@@ -398,7 +398,9 @@ fn the_relief_worker_takes_a_seat_if_no_other_spare_is_left() {
     }
 }
 
-/// One half of a join waits for the other in `block_in_place`; `inside` is called meanwhile.
+/// Waits in one half of a join for the other; calls `inside` during the wait.
+///
+/// The half waits in `block_in_place`.
 fn wait_in_place(pool: &Pool, inside: fn()) {
     let (send, receive) = channel::<()>();
     let receive = Mutex::new(receive);
@@ -440,7 +442,8 @@ fn a_call_that_blocks_gives_its_seat_away_although_a_spare_is_blocked_unseen() {
         has_begun.recv().unwrap();
         first.send(()).unwrap();
         on_worker.join().unwrap();
-        // The spare is too many now, and blocked; no work waits, so the watch does not see it.
+        // There is one thread too many: the spare. It is blocked, but the watch does not see that,
+        // because no work waits.
         wait_for(|| !pool.dump().watch);
         wait_in_place(&pool, || ());
         second.send(()).unwrap();

@@ -22,9 +22,10 @@ const SIZES: [usize; 3] = [1, 2, 64];
 /// The same for tests in which all workers compute.
 const COMPUTING: [usize; 3] = [1, 2, 6];
 
-/// Both workers block until a job runs, and that job lies on the deque of one of them. The pool
-/// relied on the other worker to take it: that worker was searching, but found other work. There is
-/// no driver, so only the job turns the watch on.
+/// Both workers block until a job runs that lies on the deque of one of them.
+///
+/// The pool relied on the other worker to take it: that worker was searching, but found other work.
+/// There is no driver, so only the job turns the watch on.
 #[test]
 fn a_job_on_the_deque_of_a_blocked_worker_runs_although_the_one_that_looked_is_blocked() {
     watched("a_job_on_the_deque_of_a_blocked_worker", |watch| {
@@ -52,8 +53,9 @@ fn a_job_on_the_deque_of_a_blocked_worker_runs_although_the_one_that_looked_is_b
     });
 }
 
-/// One worker waits for its descendants: it sleeps, and polls no tasks. The other worker blocks. So
-/// a spare must get the seat of the blocked worker.
+/// One worker sleeps until its descendants are done; the other worker blocks.
+///
+/// The sleeping worker polls no tasks. So a spare must get the seat of the blocked worker.
 #[test]
 fn a_worker_that_waits_for_descendants_is_not_taken_for_a_helper() {
     watched("a_worker_that_waits_for_descendants", |watch| {
@@ -129,7 +131,9 @@ fn compute(told: Receiver<()>) {
     }
 }
 
-/// Waits for a timer, for a socket, and for a task that it spawns. Tests spawn it from outside.
+/// Waits for a timer, for a socket, and for a task that it spawns.
+///
+/// Tests spawn this future from outside.
 async fn everything() {
     sleep(Duration::from_millis(1)).await;
     let (mut here, mut there) = tcp_pair().await;
@@ -243,7 +247,7 @@ fn a_lock_whose_holder_waits_for_a_timer_is_released() {
     }
 }
 
-/// A foreign executor: it polls, and blocks its thread.
+/// Polls a future and blocks its thread, as a foreign executor does.
 fn foreign_block_on<F: Future>(future: F) -> F::Output {
     struct Unpark(Thread);
     impl Wake for Unpark {
@@ -378,7 +382,7 @@ fn spares_come_and_go() {
     });
 }
 
-/// How many threads of this process have a name that begins with `prefix`.
+/// Counts the threads of this process whose names begin with `prefix`.
 fn threads_named(prefix: &str) -> usize {
     let tasks = std::fs::read_dir("/proc/self/task").unwrap();
     let names =

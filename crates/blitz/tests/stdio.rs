@@ -10,7 +10,7 @@ use std::io::{BufRead, BufReader as StdReader, Read, Write};
 use std::process::{Child, ChildStdout, Command, Stdio};
 use std::time::Duration;
 
-/// The variable for a child process: it runs the other half of the test that started it.
+/// Set in a child process, which runs the other half of the test.
 const ROLE: &str = "BLITZ_TEST_STDIO";
 
 /// Runs the test `name` once more, in another process.
@@ -29,8 +29,9 @@ fn is_child() -> bool {
     env::var_os(ROLE).is_some()
 }
 
-/// Returns the next line of the child that contains `mark`, from the mark on. The test harness
-/// prints, too.
+/// Returns the next line of the child that contains `mark`, from the mark on.
+///
+/// The test harness prints other lines.
 fn line_with(output: &mut StdReader<ChildStdout>, mark: &str) -> String {
     loop {
         let mut line = String::new();

@@ -13,12 +13,12 @@ use std::sync::Arc;
 
 const WORKERS: [usize; 4] = [1, 2, 8, 64];
 
-/// How many rounds, optimised or not.
+/// Returns how many rounds to run: fewer without optimisation.
 const fn rounds(optimised: usize) -> usize {
     if cfg!(debug_assertions) { optimised.div_ceil(10) } else { optimised }
 }
 
-/// The next pseudo-random number below `limit`.
+/// Returns the next pseudo-random number below `limit`.
 fn random(seed: &mut u64, limit: usize) -> usize {
     jitter(seed);
     (*seed >> 20) as usize % limit
@@ -39,7 +39,7 @@ async fn write_numbers(mut to: impl AsyncWrite + Unpin, count: usize, mut seed: 
     to.shutdown().await.unwrap();
 }
 
-/// Reads pieces of random length, with random pauses, and expects the numbers in order.
+/// Reads pieces of random length, with random pauses; expects ordered numbers.
 async fn read_numbers(mut from: impl AsyncRead + Unpin, count: usize, mut seed: u64) {
     let mut bytes = Vec::new();
     loop {
@@ -134,7 +134,7 @@ async fn ask(mut stream: TcpStream, count: usize, mut seed: u64) {
     }
 }
 
-/// Several tasks wait for the same socket with `readable` and compete for its bytes.
+/// Several tasks wait until one socket is readable, and compete for its bytes.
 #[test]
 fn many_tasks_at_one_socket_miss_nothing() {
     for workers in WORKERS {
@@ -176,7 +176,9 @@ fn many_tasks_at_one_socket_miss_nothing() {
     }
 }
 
-/// Sockets come and go while others are busy: no event reaches the wrong one, none is left over.
+/// Sockets come and go while others are busy.
+///
+/// No event reaches the wrong socket, and no registration is left over.
 #[test]
 fn registrations_that_come_and_go() {
     for workers in WORKERS {

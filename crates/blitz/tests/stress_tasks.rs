@@ -16,13 +16,14 @@ use std::task::{Context, Poll, Waker};
 
 const WORKERS: [usize; 4] = [1, 2, 8, 64];
 
-/// How many rounds, optimised or not.
+/// Returns how many rounds to run: fewer without optimisation.
 const fn rounds(optimised: usize) -> usize {
     if cfg!(debug_assertions) { optimised.div_ceil(10) } else { optimised }
 }
 
-/// Opens after a number of knocks. It keeps only the newest waker, as the contract of futures
-/// allows.
+/// Opens after a number of knocks.
+///
+/// It keeps only the newest waker, as the contract of futures allows.
 #[derive(Default)]
 struct Gate {
     state: Mutex<(u32, Option<Waker>)>,
@@ -67,7 +68,9 @@ impl Future for Waits {
     }
 }
 
-/// Returns once each spawned task is counted as ended. That happens a moment after its end.
+/// Returns once each spawned task is counted as ended.
+///
+/// A task is counted a moment after its end.
 fn wait_until_all_counted(runtime: &Runtime) {
     wait_for(|| {
         let metrics = runtime.metrics().tasks;
@@ -193,7 +196,7 @@ fn many_gates_at_once() {
     });
 }
 
-/// Spawns two of its kind, down to `depth`, and waits for them; returns how many leaves there were.
+/// Spawns two subtrees and waits for them; returns the number of leaves.
 fn tree(depth: u32, noise: u64) -> Pin<Box<dyn Future<Output = u64> + Send>> {
     Box::pin(async move {
         let mut noise = noise | 1;

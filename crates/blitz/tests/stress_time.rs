@@ -53,7 +53,7 @@ fn a_hundred_thousand_real_sleeps() {
     });
 }
 
-/// Sleeps go from task to task and from thread to thread, which poll, reset and drop them.
+/// Tasks and threads hand sleeps over to each other, poll, reset and drop them.
 #[test]
 fn sleeps_that_wander() {
     watched("sleeps_that_wander", |watch| {

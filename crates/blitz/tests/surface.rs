@@ -54,7 +54,9 @@ macro_rules! everything_on {
     }};
 }
 
-/// The calls below also count spares that were started once, so it has none.
+/// Builds a pool of two workers, without spares.
+///
+/// Some calls below would count a spare that was started once.
 fn two_workers() -> Pool {
     Pool::builder().workers(2).spares(0).build().unwrap()
 }
@@ -130,8 +132,9 @@ fn a_runtime_is_a_pool_and_has_one_builder() {
     runtime.shutdown_background();
 }
 
-/// Returns once the drop of the pool has begun: from then on threads outside the pool cannot add
-/// jobs.
+/// Returns once the drop of the pool has begun.
+///
+/// From then on threads outside the pool cannot add jobs.
 fn wait_for_closing(handle: &Handle) {
     common::wait_for(|| {
         let job = handle.spawn_cpu(|| ());

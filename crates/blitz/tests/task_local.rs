@@ -20,7 +20,7 @@ blitz::task_local! {
 
 blitz::task_local!();
 
-/// A runtime of one worker, to which the watch gives no spare however long the worker is busy.
+/// Builds a runtime of one worker, without spares.
 fn one_thread() -> Runtime {
     Runtime::builder().workers(1).spares(0).build().unwrap()
 }
@@ -114,7 +114,9 @@ fn reader(number: u32) -> blitz::JoinHandle<(u32, u32)> {
     }))
 }
 
-/// Calls `wait` inside `with`, in a task on one worker and on two. They poll other tasks meanwhile.
+/// Calls `wait` inside `with`, in a task on one worker and on two.
+///
+/// The workers poll other tasks meanwhile.
 fn inside_of_with(name: &'static str, wait: impl Fn() + Send + Sync + 'static) {
     let wait = Arc::new(wait);
     for workers in [1, 2] {
@@ -181,8 +183,8 @@ fn scope_inside_of_with_polls_tasks_with_values_of_the_same_key() {
 }
 
 #[test]
-fn yield_now_inside_of_with_runs_jobs_that_enter_scopes_of_the_same_key() {
-    inside_of_with("yield_now_inside_of_with", || {
+fn yield_job_inside_of_with_runs_jobs_that_enter_scopes_of_the_same_key() {
+    inside_of_with("yield_job_inside_of_with", || {
         let (send, receive) = mpsc::channel();
         blitz::spawn_detached(move || {
             let outside = NUMBER.try_get().is_err();

@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 const MS: Duration = Duration::from_millis(1);
 
-/// All remaining values, each with the milliseconds until it came.
+/// Returns all remaining values, each with the milliseconds until it came.
 async fn drain<T>(queue: &mut DelayQueue<T>, start: Instant) -> Vec<(T, u128)> {
     let mut seen = Vec::new();
     while let Some(expired) = queue.next().await {

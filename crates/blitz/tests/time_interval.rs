@@ -7,7 +7,7 @@ use blitz::time::{
 const MS: Duration = Duration::from_millis(1);
 const PERIOD: Duration = Duration::from_millis(10);
 
-/// When ticks are seen and when they were due, in milliseconds since `start`.
+/// Returns when ticks are seen and when they were due, in ms since `start`.
 async fn ticks(interval: &mut Interval, start: Instant, count: usize) -> Vec<(u128, u128)> {
     let mut seen = Vec::new();
     for _ in 0..count {
@@ -17,7 +17,7 @@ async fn ticks(interval: &mut Interval, start: Instant, count: usize) -> Vec<(u1
     seen
 }
 
-/// Two ticks in time, then none is waited for until 57 ms.
+/// Waits for two ticks in time, and for no other tick until 57 ms.
 async fn busy_from_10_to_57(behavior: MissedTickBehavior) -> Vec<(u128, u128)> {
     let start = Instant::now();
     let mut interval = interval_at(start, PERIOD);

@@ -20,7 +20,7 @@ fn with_slack(workers: usize, slack: Duration) -> Builder {
     Runtime::builder().workers(workers).timer_slack(slack)
 }
 
-/// Sleeps of many lengths, all at once. None is early.
+/// Runs sleeps of many lengths at the same time, and checks that none is early.
 async fn naps(count: u32) {
     let nap = |n| {
         blitz::spawn(async move {
@@ -47,7 +47,9 @@ fn whatever_the_slack_timers_end_and_none_is_early() {
     });
 }
 
-/// A slack of more than one second counts as one second: after that, all due timers fire at once.
+/// A slack of more than one second counts as one second.
+///
+/// After that second, all due timers fire at once.
 #[test]
 fn a_slack_without_end_ends() {
     watched("a_slack_without_end_ends", |watch| {
@@ -79,8 +81,9 @@ fn timers_of_one_moment_all_fire() {
     });
 }
 
-/// The worker in the driver blocks until its next timer, which may be an hour away. Another thread
-/// adds an earlier timer, or resets a timer to an earlier time.
+/// Another thread adds an earlier timer, or resets a timer to an earlier time.
+///
+/// The worker in the driver blocks until its next timer, which may be an hour away.
 #[test]
 fn an_earlier_timer_of_another_thread_gets_the_driver_up() {
     watched("an_earlier_timer_of_another_thread_gets_the_driver_up", |watch| {
@@ -149,7 +152,9 @@ async fn exact_times() {
     }
 }
 
-/// Workers find sockets ready each time they check, and get at most 1 or 256 events at a time.
+/// Workers find sockets ready each time they check.
+///
+/// They get at most 1 or 256 events at a time.
 #[test]
 fn timers_fire_beside_a_busy_driver() {
     watched("timers_fire_beside_a_busy_driver", |watch| {

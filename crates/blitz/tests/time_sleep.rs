@@ -93,8 +93,9 @@ fn a_sleep_can_be_moved_either_way_before_and_after_its_end() {
     });
 }
 
-/// The sleep wakes the task that polled it last, at the new time, although the task did not poll it
-/// again.
+/// A sleep that was reset wakes the task that polled it last, at the new time.
+///
+/// The task does not poll the sleep again before.
 #[test]
 fn a_sleep_that_is_moved_still_wakes_its_task() {
     watched("a_sleep_that_is_moved_still_wakes_its_task", |watch| {
@@ -208,7 +209,9 @@ fn blocking_threads_and_local_sets_can_sleep() {
     });
 }
 
-/// A worker that computes does not poll the driver. An idle worker does, so other sleeps go on.
+/// A worker that computes does not poll the driver, but an idle worker does.
+///
+/// So other sleeps go on.
 #[test]
 fn a_worker_that_computes_delays_no_other_sleep() {
     watched("a_worker_that_computes_delays_no_other_sleep", |watch| {
@@ -283,7 +286,9 @@ fn a_sleep_in_a_runtime_that_has_ended_says_so() {
     });
 }
 
-/// When a runtime ends, it wakes a thread that waits in a sleep. The thread's next poll panics.
+/// When a runtime ends, it wakes a thread that waits in a sleep.
+///
+/// The thread's next poll panics.
 #[test]
 fn a_sleep_panics_when_its_runtime_ends() {
     watched("a_sleep_panics_when_its_runtime_ends", |watch| {

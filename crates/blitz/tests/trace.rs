@@ -64,7 +64,7 @@ impl Visit for Text {
     }
 }
 
-/// The events of all pools of this process.
+/// Returns the events of all pools of this process.
 fn heard() -> Heard {
     static HEARD: OnceLock<Heard> = OnceLock::new();
     let listen = || {

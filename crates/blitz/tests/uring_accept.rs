@@ -12,7 +12,7 @@ use std::pin::pin;
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
-/// A runtime whose sockets use io_uring; none if this system has none.
+/// Builds a runtime whose sockets use io_uring, if this system has it.
 fn runtime(workers: usize) -> Option<Runtime> {
     let built = Runtime::builder().workers(workers).backend(Backend::IoUring).build();
     built.inspect_err(|error| println!("no io_uring here: {error}")).ok()

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use std::task::{Context, Poll, Waker};
 
-/// A runtime whose sockets use io_uring; `None` if this system has no io_uring.
+/// Builds a runtime whose sockets use io_uring, if this system has it.
 fn runtime(workers: usize) -> Option<Runtime> {
     let built = Runtime::builder().workers(workers).backend(Backend::IoUring).build();
     built.inspect_err(|error| println!("no io_uring here: {error}")).ok()

@@ -194,8 +194,9 @@ fn a_ring_that_is_made_while_the_runtime_ends_is_closed() {
     });
 }
 
-/// A runtime with a task that its end cancels. A write of that task goes on until the test reads
-/// from the FIFO.
+/// Builds a runtime with a task that its end cancels.
+///
+/// A write of that task goes on until the test reads from the FIFO.
 fn with_stuck_write(watch: &Watch, dir: &Dir, name: &str) -> Option<(Runtime, std::fs::File)> {
     let runtime = watch.runtime(runtime(2, Backend::IoUring)?);
     let mut file = File::from_std(fifo(dir, name));

@@ -20,7 +20,9 @@ fn runtime(workers: usize, backend: Backend) -> Option<Runtime> {
     built.inspect_err(|error| println!("no io_uring here: {error}")).ok()
 }
 
-/// Writes each number below `count` as eight bytes to the file, syncs it, and returns the bytes.
+/// Writes the numbers below `count` to the file, syncs it, and returns the bytes.
+///
+/// Each number has eight bytes.
 fn numbers(path: &Path, count: u64) -> Vec<u8> {
     let bytes: Vec<u8> = (0..count).flat_map(u64::to_le_bytes).collect();
     std::fs::write(path, &bytes).unwrap();
@@ -37,7 +39,9 @@ fn open_cold(path: &Path, warm: usize) -> std::fs::File {
     file
 }
 
-/// Begins a read of `file` on a thread that then ends. Returns `None` if the read is ready at once.
+/// Begins a read of `file` on a thread that then ends.
+///
+/// Returns `None` if the read is ready at once.
 fn begin_elsewhere(runtime: &Runtime, file: std::fs::File) -> Option<File> {
     let handle = runtime.handle();
     let begin = move || {
@@ -51,8 +55,9 @@ fn begin_elsewhere(runtime: &Runtime, file: std::fs::File) -> Option<File> {
     std::thread::spawn(begin).join().unwrap()
 }
 
-/// Reads files whose first `warm` bytes are in memory. Each read is begun by a thread that then
-/// ends.
+/// Reads files whose first `warm` bytes are in memory.
+///
+/// A thread begins each read, and then ends.
 fn read_after_threads(warm: usize) {
     let dir = Dir::new();
     let path = dir.at("cold");

@@ -21,11 +21,12 @@ use std::sync::mpsc::channel;
 use std::sync::{Arc, Barrier};
 use std::task::{Context, Poll, Wake, Waker};
 
-/// The variable for a child process: the number of the error that forbidden calls return.
+/// Set in a child process, to the number of the error that forbidden calls return.
 const ROLE: &str = "BLITZ_URING_FORBIDDEN";
 
-/// Runs `test` in another process for each error that a filter may return. `name` is that of the
-/// caller.
+/// Runs `test` in another process for each error that a filter may return.
+///
+/// `name` is that of the caller.
 fn in_child(name: &str, errors: &[Errno], test: impl FnOnce(Errno)) {
     if let Ok(error) = std::env::var(ROLE) {
         return test(Errno::from_raw_os_error(error.parse().unwrap()));
@@ -46,7 +47,9 @@ fn in_child(name: &str, errors: &[Errno], test: impl FnOnce(Errno)) {
     }
 }
 
-/// The prefix of this file's test names: the file may be a module of another target.
+/// Returns the prefix of this file's test names.
+///
+/// The file may be a module of another target.
 fn prefix() -> String {
     match module_path!().split_once("::") {
         Some((_, modules)) => format!("{modules}::"),
@@ -57,7 +60,7 @@ fn prefix() -> String {
 /// io_uring_setup, io_uring_enter, io_uring_register: the same numbers everywhere.
 const IO_URING: [i64; 3] = [425, 426, 427];
 
-/// A filter under which the calls of io_uring return `error`.
+/// Returns a filter under which the calls of io_uring return `error`.
 fn filter(error: Errno) -> BpfProgram {
     filter_of(&IO_URING, error)
 }
@@ -69,12 +72,12 @@ fn filter_of(calls: &[i64], error: Errno) -> BpfProgram {
     SeccompFilter::new(rules, SeccompAction::Allow, error, arch).unwrap().try_into().unwrap()
 }
 
-/// A runtime whose sockets use io_uring; none if this system has none.
+/// Builds a runtime with this backend; `None` if its sockets do not use io_uring.
 fn runtime(workers: usize, backend: Backend) -> Option<Runtime> {
     with_io_uring(Runtime::builder().workers(workers).backend(backend))
 }
 
-/// Builds a runtime; none if its sockets do not use io_uring.
+/// Builds a runtime; returns `None` if its sockets do not use io_uring.
 fn with_io_uring(builder: Builder) -> Option<Runtime> {
     let runtime = builder.build();
     let runtime = runtime.inspect_err(|error| println!("no io_uring here: {error}")).ok()?;
@@ -320,7 +323,9 @@ fn a_file_is_free_again_after_the_completion_of_its_write_was_lost() {
     });
 }
 
-/// If the system does not even say whether it keeps completions back, none counts as lost.
+/// The system does not even say whether it keeps completions back.
+///
+/// Then none counts as lost.
 #[test]
 fn nothing_is_lost_unless_completions_were_kept_back() {
     let name = "nothing_is_lost_unless_completions_were_kept_back";
@@ -373,8 +378,9 @@ impl Wake for Again {
     }
 }
 
-/// If the system has no memory for a submission, the submission collects completions, because that
-/// frees memory. It gives up eventually.
+/// A submission for which the system has no memory collects completions.
+///
+/// That frees memory. The submission gives up eventually.
 #[test]
 fn a_busy_submission_calls_no_waker_under_its_lock() {
     let name = "a_busy_submission_calls_no_waker_under_its_lock";

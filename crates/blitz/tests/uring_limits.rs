@@ -12,14 +12,15 @@ use std::sync::{Arc, Barrier};
 const OPERATIONS: usize = 10_000;
 const PAIRS: usize = 20;
 
-/// A runtime whose sockets use io_uring; none if this system has none. It has no spare that could
-/// be a relief worker.
+/// Builds a runtime whose sockets use io_uring, if this system has it.
+///
+/// The runtime has no spare that could be a relief worker.
 fn runtime(workers: usize) -> Option<Runtime> {
     let builder = Runtime::builder().workers(workers).spares(0).backend(Backend::IoUring);
     builder.build().inspect_err(|error| println!("no io_uring here: {error}")).ok()
 }
 
-/// Keeps every worker busy while `meanwhile` runs, so that no thread collects completions.
+/// Keeps all workers busy during `meanwhile`: no thread collects completions.
 fn with_workers_busy(runtime: &Runtime, workers: usize, meanwhile: impl FnOnce()) {
     let begun = Arc::new(Barrier::new(workers + 1));
     let over = Arc::new(Barrier::new(workers + 1));

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use std::task::{Context, Poll, RawWaker, RawWakerVTable, Waker};
 
-/// Begins and drops an operation whenever one of its wakers is cloned, woken or dropped.
+/// Begins and drops an operation when its waker is cloned, woken or dropped.
 struct Hook {
     handle: Handle,
     stream: UnixStream,
@@ -38,7 +38,7 @@ impl Hook {
 
 static TABLE: RawWakerVTable = RawWakerVTable::new(clone, wake, wake_by_ref, drop_waker);
 
-/// The hook of a waker with this data, without taking the waker's count.
+/// Returns the hook of a waker with this data, without taking the waker's count.
 fn hook_of(data: *const ()) -> ManuallyDrop<Arc<Hook>> {
     // SAFETY: the data of a waker is made by `Arc::into_raw`, and the waker has a count meanwhile.
     ManuallyDrop::new(unsafe { Arc::from_raw(data.cast()) })
@@ -73,7 +73,7 @@ fn poll_with<F: Future>(future: &mut Pin<Box<F>>, waker: &Waker) -> Poll<F::Outp
     future.as_mut().poll(&mut Context::from_waker(waker))
 }
 
-/// Calls `test` with a runtime that uses io_uring, which is entered, and with hooks for wakers.
+/// Calls `test` in an entered runtime that uses io_uring, with hooks for wakers.
 fn with_hooks(name: &'static str, test: impl Fn(&Runtime, &dyn Fn() -> Arc<Hook>)) {
     for workers in [1, 2, 8] {
         let built = Runtime::builder().workers(workers).backend(Backend::IoUring).build();
@@ -149,7 +149,7 @@ fn a_waker_may_use_the_ring_at_the_end_of_its_runtime() {
             let handle = runtime.handle();
             let tally = common::Tally::default();
             let mut receive = Box::pin(there.recv_owned(vec![0; 8]));
-            // Starts an operation when it is woken, which is refused: the runtime has ended.
+            // This waker starts an operation, which is refused because the runtime has ended.
             let waker = Waker::from(Arc::new(Late {
                 handle: handle.clone(),
                 stream,

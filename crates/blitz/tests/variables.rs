@@ -37,8 +37,9 @@ fn programs_for_another_process() {
     }
 }
 
-/// Runs the test of this name in a process with these variables. Returns whether it passed, and its
-/// output.
+/// Runs the test of this name in a process with these variables.
+///
+/// Returns whether it passed, and its output.
 fn elsewhere(variables: &[(&str, &str)], test: &str) -> (bool, String) {
     let output = Command::new(env::current_exe().unwrap())
         .args([test, "--exact", "--nocapture", "--test-threads=1"])

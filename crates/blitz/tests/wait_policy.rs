@@ -8,7 +8,7 @@ use common::{Watch, wait_for, watched};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
 use std::sync::{Arc, Mutex};
 
-/// A runtime of `workers` workers that run descendants only.
+/// Builds a runtime of `workers` workers that run descendants only.
 fn descendants_only(watch: &Watch, workers: usize) -> Runtime {
     let pool = Pool::builder().workers(workers).wait_policy(WaitPolicy::DescendantsOnly);
     watch.runtime(pool.build().unwrap())
@@ -83,8 +83,10 @@ fn a_wait_for_jobs_of_its_own_pool_runs_no_unrelated_job() {
     });
 }
 
-/// The watch gives the seat of a waiting worker to a spare. As soon as the wait ends, the worker
-/// gets its seat back, although its job is not done, and the spare leaves.
+/// The watch gives the seat of a waiting worker to a spare.
+///
+/// As soon as the wait ends, the worker gets its seat back, although its job is not done, and the
+/// spare leaves.
 #[test]
 fn a_worker_has_its_seat_again_as_soon_as_its_wait_ends() {
     watched("a wait that loses its seat", |watch| {

@@ -60,7 +60,7 @@ fn on_each_pool(name: &'static str, test: impl Fn(&Handle)) {
     }
 }
 
-/// The count of inactive workers in the dump, and how many workers there are.
+/// Returns how many workers the dump counts as inactive, and how many there are.
 fn inactive(handle: &Handle) -> (usize, usize) {
     let dump = handle.dump().to_string();
     let number = |name: &str| -> usize {

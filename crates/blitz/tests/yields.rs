@@ -18,8 +18,9 @@ fn yields(context: &mut Context<'_>) -> YieldNow {
     yielding
 }
 
-/// A waker between a task and a future inside it. The task polls the future only if this waker
-/// was woken.
+/// A waker between a task and a future inside it.
+///
+/// The task polls the future only if this waker was woken.
 struct Between {
     woken: AtomicBool,
     task: Mutex<Waker>,
@@ -33,8 +34,8 @@ impl Wake for Between {
 }
 
 #[test]
-fn a_yield_behind_another_waker_wakes_that() {
-    watched("a yield behind another waker wakes that", |watch| {
+fn a_yield_behind_another_waker_wakes_that_waker() {
+    watched("a yield behind another waker wakes that waker", |watch| {
         let runtime = watch.workers(1);
         let task = runtime.spawn(async {
             let waker = poll_fn(|context| Poll::Ready(context.waker().clone())).await;

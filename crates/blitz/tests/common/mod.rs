@@ -11,11 +11,14 @@ use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-/// How long a test may take before it counts as hung. Far more than any needs on a loaded machine.
+/// How long a test may take before it counts as hung.
+///
+/// That is far more than any test needs on a loaded machine.
 const PATIENCE: Duration = Duration::from_secs(300);
 
-/// Forgets `value` as `std::mem::forget` does: it is never dropped. A sanitizer that looks for
-/// leaks still finds it.
+/// Forgets `value` as `std::mem::forget` does: it is never dropped.
+///
+/// A sanitizer does not report it as a leak, because a static still refers to it.
 pub fn forget(value: impl Send + 'static) {
     static FORGOTTEN: Mutex<Vec<Box<dyn std::any::Any + Send>>> = Mutex::new(Vec::new());
     FORGOTTEN.lock().unwrap().push(Box::new(value));
@@ -42,13 +45,13 @@ impl Watch {
         runtime
     }
 
-    /// A watched runtime of `workers` workers.
+    /// Builds a watched runtime of `workers` workers.
     pub fn workers(&self, workers: usize) -> Runtime {
         self.runtime(runtime(workers))
     }
 }
 
-/// Runs `test`; if it hangs, dumps the counters, latches and deques of its pools and aborts.
+/// Runs `test`. If it hangs, dumps its pools and aborts the process.
 pub fn watched<R>(name: &'static str, test: impl FnOnce(&Watch) -> R) -> R {
     let watch = Watch::default();
     let (pools, handles) = (watch.pools.clone(), watch.handles.clone());
@@ -73,12 +76,12 @@ pub fn watched<R>(name: &'static str, test: impl FnOnce(&Watch) -> R) -> R {
     result
 }
 
-/// A pool of `workers` workers.
+/// Builds a pool of `workers` workers.
 pub fn pool(workers: usize) -> Pool {
     Pool::builder().workers(workers).build().unwrap()
 }
 
-/// A runtime of `workers` workers.
+/// Builds a runtime of `workers` workers.
 pub fn runtime(workers: usize) -> Runtime {
     Runtime::builder().workers(workers).build().unwrap()
 }
@@ -90,8 +93,9 @@ pub fn wait_for(done: impl Fn() -> bool) {
     }
 }
 
-/// Returns once `count` tasks of the pool have begun to wait and have not ended. A worker may still
-/// be inside the poll of the last one.
+/// Returns once `count` tasks of the pool have begun to wait and have not ended.
+///
+/// A worker may still be inside the poll of the last one.
 pub fn wait_for_parked(handle: &Handle, count: u64) {
     wait_for(|| handle.metrics().tasks.waiting >= count);
 }
@@ -114,29 +118,29 @@ impl Drop for Token {
 }
 
 impl Tally {
-    /// One more token.
+    /// Makes one more token.
     pub fn token(&self) -> Token {
         self.made.fetch_add(1, SeqCst);
         Token(self.dropped.clone())
     }
 
-    /// How many tokens there were.
+    /// Returns how many tokens were made.
     pub fn made(&self) -> usize {
         self.made.load(SeqCst)
     }
 
-    /// How many of them are gone.
+    /// Returns how many of them were dropped.
     pub fn dropped(&self) -> usize {
         self.dropped.load(SeqCst)
     }
 
-    /// Whether each token that was made is gone.
+    /// Returns whether each token that was made has been dropped.
     pub fn is_even(&self) -> bool {
         self.made() == self.dropped()
     }
 }
 
-/// The Fibonacci numbers by forking all the way down.
+/// Computes a Fibonacci number with a fork in each call.
 pub fn fib(n: u32) -> u64 {
     if n < 2 {
         return u64::from(n);
@@ -145,7 +149,7 @@ pub fn fib(n: u32) -> u64 {
     a + b
 }
 
-/// Pauses of random length, to shake up interleavings: spins, yields, nothing.
+/// Spins for a random time, yields or does nothing, to shake up interleavings.
 pub fn jitter(seed: &mut u64) {
     *seed ^= *seed << 13;
     *seed ^= *seed >> 7;
@@ -169,7 +173,7 @@ where
     on_each_size_of(name, Runtime::builder, test);
 }
 
-/// As `on_each_size`, on both schedulers.
+/// Does the same as `on_each_size`, on both schedulers.
 pub fn on_each_scheduler<F>(name: &'static str, test: impl Fn() -> F)
 where
     F: Future<Output = ()> + Send + 'static,
@@ -179,7 +183,7 @@ where
     }
 }
 
-/// As `on_each_size`, on runtimes of this builder.
+/// Does the same as `on_each_size`, on runtimes of this builder.
 pub fn on_each_size_of<F>(name: &'static str, builder: impl Fn() -> Builder, test: impl Fn() -> F)
 where
     F: Future<Output = ()> + Send + 'static,
@@ -190,7 +194,7 @@ where
     }
 }
 
-/// A TCP connection: both sides of it.
+/// Makes a TCP connection; returns both sides of it.
 pub async fn tcp_pair() -> (TcpStream, TcpStream) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let connecting = TcpStream::connect(listener.local_addr().unwrap());
@@ -209,7 +213,7 @@ pub async fn echo(mut stream: TcpStream) -> std::io::Result<u64> {
     blitz::io::copy(&mut read, &mut write).await
 }
 
-/// A directory of a test's own, which is removed with this.
+/// A directory for one test. Dropping this value removes it.
 pub struct Dir(std::path::PathBuf);
 
 impl Dir {
@@ -224,7 +228,7 @@ impl Dir {
         Dir(dir)
     }
 
-    /// The path of something in it.
+    /// Returns the path of `name` in the directory.
     pub fn at(&self, name: &str) -> std::path::PathBuf {
         self.0.join(name)
     }

@@ -33,8 +33,9 @@ fn wait_of(pool: &Pool, id: task::Id, kind: WaitKind) -> blitz::WaitEdge {
     find(&explained(pool, |explanation| find(explanation).is_some())).unwrap()
 }
 
-/// Checks that nothing waits for ever for certain. Accepts stuck workers: on a busy machine any
-/// worker may look stuck.
+/// Checks that no task is certain to wait for ever.
+///
+/// Accepts stuck workers: on a busy machine any worker may look stuck.
 fn assert_all_can_go_on(explanation: &Explanation) {
     assert!(explanation.cycles().is_empty(), "{explanation}");
     assert!(explanation.never_wake().is_empty(), "{explanation}");

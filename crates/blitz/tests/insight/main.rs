@@ -17,13 +17,13 @@ use std::time::Duration;
 /// Everything that is still recorded.
 const ALL: Duration = Duration::from_secs(3_600);
 
-/// The slices of all tracks whose names have this part.
+/// Returns the slices of all tracks whose names contain `name`.
 fn slices<'a>(trace: &'a Trace, name: &str) -> Vec<&'a TraceSlice> {
     let slices = trace.tracks.iter().flat_map(|track| &track.slices);
     slices.filter(|slice| slice.name.contains(name)).collect()
 }
 
-/// The one slice of a track that has this name.
+/// Returns the only slice of a track that has this name.
 fn slice<'a>(track: &'a TraceTrack, name: &str) -> &'a TraceSlice {
     let mut found = track.slices.iter().filter(|slice| slice.name == name);
     let first = found.next().unwrap_or_else(|| panic!("no {name} in {track:?}"));

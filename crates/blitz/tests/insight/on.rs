@@ -8,21 +8,21 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use std::time::Duration;
 
-/// A folder of one test, which does not exist yet.
+/// Returns the path of a folder for one test. The folder does not exist yet.
 fn folder(test: &str) -> PathBuf {
     let dir = std::env::temp_dir().join(format!("blitz-insight-{test}-{}", std::process::id()));
     let _ = fs::remove_dir_all(&dir);
     dir
 }
 
-/// The finished files in a folder.
+/// Returns the finished files in a folder.
 fn files(dir: &Path) -> Vec<PathBuf> {
     let Ok(entries) = fs::read_dir(dir) else { return Vec::new() };
     let paths = entries.map(|entry| entry.unwrap().path());
     paths.filter(|path| path.extension().is_some_and(|end| end == "pftrace")).collect()
 }
 
-/// The one file in a folder, once it is there. Removes the folder.
+/// Returns the only file in a folder, once it is there. Removes the folder.
 fn only_file(dir: &Path, word: &str) -> Vec<u8> {
     wait_for(|| !files(dir).is_empty());
     let found = files(dir);

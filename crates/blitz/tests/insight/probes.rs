@@ -15,14 +15,16 @@ fn wait_for_waits(pool: &Pool, ids: &[task::Id]) {
     wait_for(|| ids.iter().all(|&id| waits(id)));
 }
 
-/// The functions of all stacks of a task, each stack in one text.
+/// Returns the functions of all stacks of a task, each stack in one text.
 fn functions(explanation: &Explanation, id: task::Id) -> Vec<String> {
     let task = explanation.get(id).unwrap();
     task.stacks().iter().map(ToString::to_string).collect()
 }
 
-/// A line of this file, as stacks show it. Only builds with full debug information have whole names
-/// of functions, so the tests compare lines.
+/// Returns a line of this file, as stacks show it.
+///
+/// Only builds with full debug information have whole names of functions, so the tests compare
+/// lines.
 fn here(line: u32) -> String {
     format!("insight/probes.rs:{line}:")
 }

@@ -36,7 +36,7 @@ impl Page {
         page
     }
 
-    /// All values whose keys begin with `begin`.
+    /// Returns all values whose keys begin with `begin`.
     fn all(&self, begin: &str) -> Vec<(&str, f64)> {
         let all = self.values.iter().filter(|(key, _)| key.starts_with(begin));
         all.map(|(key, value)| (key.as_str(), *value)).collect()

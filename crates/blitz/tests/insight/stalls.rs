@@ -24,7 +24,7 @@ fn report(pool: &Pool, is_right: impl Fn(&StallReport) -> bool) -> StallReport {
     }
 }
 
-/// Whether the worker is blocked in this system call, as far as the system reports it.
+/// Returns a check: is the worker blocked in `call`, as far as the system says?
 fn is_blocked_in<'a>(call: &'a str) -> impl Fn(&StallReport) -> bool + 'a {
     move |report| match report.kind() {
         StallKind::Blocked => report.system_call().is_none_or(|found| found == call),
@@ -138,7 +138,7 @@ fn a_task_is_named_although_its_worker_has_polled_others_inside_of_it() {
         let pool = watch.pool(pool(1));
         let (go, wait) = mpsc::channel();
         let outer = pool.spawn(async move {
-            // The only worker polls it while it waits.
+            // The only worker polls `inner` while this task waits for it.
             let inner = blitz::spawn(async { task::yield_now().await });
             blitz::block_on(inner).unwrap();
             blocks(wait).await;
@@ -175,7 +175,7 @@ fn with_work(pool: &Pool, done: impl Fn() -> bool) {
     }
 }
 
-/// A pool of two workers with this stall handler.
+/// Builds a pool of two workers with this stall handler.
 fn handled(handler: impl Fn(&StallReport) + Send + Sync + 'static) -> Pool {
     Pool::builder().workers(2).stall_handler(handler).build().unwrap()
 }
@@ -212,7 +212,7 @@ fn the_handler_is_called_once_per_stall_and_not_on_a_worker() {
     });
 }
 
-/// Spawns a task that blocks while there is nothing else to do, and returns once it is reported.
+/// Blocks workers that have nothing else to do, and waits for each report.
 fn stalls_alone(watch: &Watch, builder: PoolBuilder) {
     let (tell, told) = mpsc::channel();
     let tell = Mutex::new(tell);

@@ -8,7 +8,7 @@ use std::sync::Mutex;
 use std::sync::mpsc;
 use std::task::{Poll, Waker};
 
-/// The task of this id, once it waits.
+/// Returns the task of this id, once it waits.
 fn waiting(pool: &Pool, id: task::Id) -> TaskInfo {
     let found = || pool.tasks().get(id).filter(|t| t.state() == TaskState::Waiting).cloned();
     wait_for(|| found().is_some());

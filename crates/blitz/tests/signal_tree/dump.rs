@@ -62,8 +62,9 @@ fn a_dump_shows_how_many_had_a_slot_before() {
     });
 }
 
-/// Parses the JSON value at the start of a text. Returns the text after it, or the wrong part as
-/// the error.
+/// Parses the JSON value at the start of a text.
+///
+/// Returns the text after the value, or the wrong part as the error.
 fn after_value(text: &str) -> Result<&str, &str> {
     match text.as_bytes().first() {
         Some(b'{') => after_items(&text[1..], '}', |item| {

@@ -100,7 +100,7 @@ fn tasks_that_foreign_threads_spawn_at_the_end_are_dropped_once() {
     });
 }
 
-/// Tasks that spawn, yield, wait for each other and for bells, are aborted and end.
+/// Spawns tasks that spawn, yield, wait, ring bells, are aborted and end.
 async fn mixture(seed: u64, bells: Arc<Vec<Arc<Bell>>>, tally: Tally) -> usize {
     let mut noise = seed | 1;
     let mut set = JoinSet::new();

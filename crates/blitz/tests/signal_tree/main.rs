@@ -19,7 +19,7 @@ use std::task::{Context, Poll, Waker};
 
 const WORKERS: [usize; 4] = [1, 2, 8, 64];
 
-/// How many rounds, optimised or not.
+/// Returns how many rounds to run: fewer without optimisation.
 const fn rounds(optimised: usize) -> usize {
     if cfg!(debug_assertions) { optimised.div_ceil(10) } else { optimised }
 }
@@ -33,7 +33,7 @@ fn signals(runtime: &Runtime) -> SignalMetrics {
     runtime.metrics().tasks.signal.unwrap()
 }
 
-/// Whether the pool is idle, as far as a dump can tell.
+/// Returns whether the pool is idle, as far as a dump can tell.
 fn is_idle(dump: &Dump) -> bool {
     let tree = dump.signal.as_ref().unwrap();
     let is_empty = tree.roots.iter().chain(&tree.leaves).all(|&word| word == 0);
@@ -61,7 +61,7 @@ fn wait_until_empty(runtime: &Runtime) {
     assert_eq!(signal.signals, signal.taken_own + signal.taken_elsewhere);
 }
 
-/// Numbers that tasks send to each other.
+/// Counts its rings, and how many of them its listening task has seen.
 #[derive(Default)]
 struct Bell {
     rung: AtomicU64,
@@ -94,7 +94,7 @@ impl Bell {
     }
 }
 
-/// Listens to a bell until the bell is closed.
+/// Listens to a bell until the bell is silent.
 struct Listens(Arc<Bell>);
 
 impl Future for Listens {
