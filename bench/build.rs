@@ -28,7 +28,7 @@ fn main() {
     );
 }
 
-/// Passes on the versions that a lock file has.
+/// Sets a variable `BLITZ_BENCH_*` for each package to its version in a lock file.
 fn emit(lock: &[&str], packages: &[(&str, &str)]) {
     let here = env::var_os("CARGO_MANIFEST_DIR").expect("cargo names the package's folder");
     let lock: PathBuf = [&*here].into_iter().chain(lock.iter().map(OsStr::new)).collect();
@@ -50,7 +50,8 @@ fn rustc_version() -> String {
         .map_or_else(|| "unknown".to_owned(), |text| text.trim().to_owned())
 }
 
-/// In a lock file the line `version = "…"` follows the line `name = "…"` of each package.
+/// Returns the version of `package`: in a lock file its line `version = "…"` follows the line
+/// `name = "…"`.
 fn locked_version<'text>(lock: &'text str, package: &str) -> Option<&'text str> {
     let name = format!("name = \"{package}\"");
     let mut lines = lock.lines().skip_while(|line| *line != name);

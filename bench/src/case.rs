@@ -108,7 +108,7 @@ pub struct View {
     pub comparisons: Vec<Comparison>,
 }
 
-/// A ratio `subject / reference`; less is better, since all measures are costs.
+/// A ratio `subject / reference`; less is better, unless the measure is a count.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Comparison {
     /// The numerator.
@@ -120,7 +120,7 @@ pub struct Comparison {
 }
 
 impl Comparison {
-    /// Whether it shows what a tool costs a rival, so that there is nothing to win or to lose.
+    /// Whether it shows what a tool costs a rival. Then Blitz can neither win nor lose.
     #[must_use]
     pub fn has_rivals_only(&self) -> bool {
         self.subject.rival.looks_into_tokio()

@@ -19,9 +19,10 @@ use ::tokio::runtime::{Builder, Runtime};
 
 use crate::rival::RivalKind;
 
-/// How often the scraper asks: as often as the shortest turn lasts, which is hundreds of times as
-/// often as usual. With a longer period most turns have no request in their measured part, because
-/// the request that is due when a held contestant goes on falls into the part before it.
+/// The time from one request of the scraper to the next: as long as the shortest turn, and hundreds
+/// of times shorter than usual. With a longer period most turns would have no request in their
+/// measured part: a request that became due while the contestant was held is sent at once, before
+/// that part begins.
 const PERIOD: Duration = Duration::from_millis(20);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -85,7 +86,8 @@ pub fn plain_tokio(mut builder: Builder) -> Result<(Runtime, Attached), String> 
     Ok((runtime, Box::new(())))
 }
 
-/// Calls `open`: with Blitz and its setting, if `rival` is Blitz with a setting; else with `rival`.
+/// Calls `open` with `rival`. If `rival` is Blitz with an insight setting, calls `open` with plain
+/// Blitz while that setting is in force.
 pub(crate) fn opened_as<T>(rival: RivalKind, open: impl FnOnce(RivalKind) -> T) -> T {
     let insight = match rival {
         RivalKind::Unrecorded => Insight::Unrecorded,

@@ -1,6 +1,6 @@
 //! The benchmarks of Blitz: the [workloads](workload), the [rivals](rival) (for tasks, the
-//! [runtimes](runtime)) and the [runner](contest) that measures them in turns. `blitz bench` is the
-//! program for it.
+//! [runtimes](runtime)) and the [runner](contest) that measures them in turns. Run them with `blitz
+//! bench`.
 //!
 //! How it measures: every contestant (a rival with a number of workers) is a process of its own
 //! that builds its pool once. In each round all of them take one turn, in a shuffled order, one at

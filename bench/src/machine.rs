@@ -21,7 +21,7 @@ pub struct MachineCard {
     pub kernel: Option<String>,
     /// How the first processor chooses its frequency.
     pub governor: Option<String>,
-    /// Runnable threads over the last 1, 5 and 15 minutes.
+    /// The average number of runnable threads over the last 1, 5 and 15 minutes.
     pub load_average: Option<String>,
     /// Memory that could be used without swapping.
     pub memory_available_bytes: Option<u64>,
@@ -29,7 +29,7 @@ pub struct MachineCard {
     pub rustc: String,
     /// Whether the optimiser was on, that is, whether the numbers mean anything.
     pub optimised: bool,
-    /// The rivals that were measured.
+    /// The rivals that have a version, even if this run does not measure them.
     pub rivals: Vec<RivalCard>,
 }
 

@@ -145,7 +145,8 @@ mod tests {
         assert!((up.unwrap().p10 - 1.4).abs() < 1e-12);
     }
 
-    /// The tables of the sign test have: the 6th of 21, the 2nd of 9, and the smallest of few.
+    /// Compares with tables of the sign test: the 6th of 21 samples, the 2nd of 9, and the smallest
+    /// of a few.
     #[test]
     fn a_median_is_known_within_bounds() {
         let low = |count: u32| {

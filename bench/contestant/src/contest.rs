@@ -35,15 +35,15 @@ pub enum Metric {
     IdleCpu,
     /// Memory per item, of many equal items.
     Memory,
-    /// Median of the lateness.
+    /// Median of how late timers fire.
     LateP50,
-    /// 90th percentile of the lateness.
+    /// 90th percentile of how late timers fire.
     LateP90,
-    /// 99th percentile of the lateness.
+    /// 99th percentile of how late timers fire.
     LateP99,
-    /// 99.9th percentile of the lateness.
+    /// 99.9th percentile of how late timers fire.
     LateP999,
-    /// The largest lateness.
+    /// The largest lateness of a timer.
     LateMax,
     /// How often a task was polled per operation.
     Polls,

@@ -7,7 +7,7 @@ use std::time::Duration;
 pub enum Pace {
     /// As little as possible; the numbers mean nothing. For tests.
     Smoke,
-    /// The cases of a quick run in about a minute.
+    /// Short enough for the cases of a quick run to take about a minute.
     Quick,
     /// Long enough to quote the numbers.
     Full,

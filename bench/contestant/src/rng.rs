@@ -1,5 +1,5 @@
-//! A small seeded generator: the order of turns and the shape of the unbalanced tree must be the
-//! same in every process of a run, and repeatable from the seed in the report.
+//! A small seeded generator. The order of turns must be repeatable from the seed in the report, and
+//! the data of a workload must be the same in every process.
 
 /// Hashes `value`: each bit of the result depends on all bits of `value`. SplitMix64 returns this
 /// hash of its state at each step.

@@ -12,7 +12,7 @@ pub trait Program: Send + 'static {
         false
     }
 
-    /// Whose iterators it uses.
+    /// The crate whose iterators it uses.
     fn iterators(&self) -> Iterators {
         Iterators::Rayon
     }

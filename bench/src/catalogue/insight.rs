@@ -1,8 +1,8 @@
 //! The cases of the insight group: the cost of recorders, metrics and the page.
 //!
 //! The reference is the same pool without recorders. The pool with default settings, and the pool
-//! whose page a scraper reads, may cost one per cent more. Cases with tasks also compare Tokio with
-//! each tool that looks inside of it with Tokio without a tool.
+//! whose page a scraper reads, may cost one per cent more. Cases with tasks also show what each
+//! tool that looks inside of Tokio costs: they compare Tokio with the tool and Tokio without one.
 
 use super::{FIB, FLAT_SPAWNS, WALL};
 use crate::{

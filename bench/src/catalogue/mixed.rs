@@ -51,7 +51,7 @@ fn beside(name: &str, talk: Talk, job: JobKind, in_flight: usize) -> Case {
         _ => Some(0.4),
     };
     let others = rivals(job, in_flight).into_iter().filter(|rival| *rival != main);
-    // The main rival first, then the others, of which at most `TokioSlice` has a goal.
+    // The main rival comes first. Of the other rivals only `TokioSlice` may have a goal.
     let against_all = |goal: Option<f64>, slice: Option<f64>| -> Vec<(RivalKind, Option<f64>)> {
         let other = |rival| (rival, slice.filter(|_| rival == TokioSlice));
         [(main, goal)].into_iter().chain(others.clone().map(other)).collect()
@@ -164,7 +164,8 @@ fn hogs(workers: usize) -> Case {
     )
 }
 
-/// The goal is relative to the wait of a task if the workers share a round's jobs evenly.
+/// The goal compares with `Limit`: how long a task waits if the workers share a round's jobs
+/// evenly.
 fn waits() -> Case {
     let goals: Goals<'_> = &[(Limit, Some(2.0)), (TokioRayon, None), (TokioBlocking, None)];
     let rivals = goals.iter().map(|(rival, _)| *rival);

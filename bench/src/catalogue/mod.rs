@@ -46,8 +46,8 @@ pub fn cases() -> Vec<Case> {
     cases
 }
 
-/// The cases of the group `only`, or else those whose name contains it. Without `only`, all cases
-/// that a run at this pace includes.
+/// Returns the cases of the group `only`, or the cases whose names contain `only` if there is no
+/// such group. Without `only`, returns all cases that a run at this pace includes.
 #[must_use]
 pub fn matching(only: Option<&str>, pace: Pace) -> Vec<Case> {
     let mut cases = cases();
@@ -273,7 +273,7 @@ fn pick_up(idle: Idle) -> Case {
     let case = Case {
         name: format!("wake/pick-up/{name}"),
         title: format!(
-            "How soon a worker that {state} takes a job from one that then computes for 10 ms."
+            "How soon a worker that {state} takes a job of a worker that computes for 10 ms."
         ),
         workload: Workload::PickUp { idle },
         contestants: with_blitz(goals, 2).collect(),

@@ -13,7 +13,7 @@ pub(super) fn cases() -> Vec<Case> {
 
 const WORKERS: usize = 2;
 
-/// One worker may take this much more time than an ordinary iterator.
+/// One worker may take this many times as long as an ordinary iterator.
 const ALONE: f64 = 1.03;
 
 fn case(program: ParProgram) -> Case {

@@ -67,7 +67,7 @@ fn wake_storm(name: &str, rounds: usize, goals: Goals) -> Case {
          polls per wake."
     );
     let mut case = case(name, &title, TaskWorkload::WakeStorm { tasks: 1_000, rounds }, goals);
-    // More is neither better nor worse: it shows how many wakes were merged.
+    // More polls are neither better nor worse: their number shows how many wakes were merged.
     case.views.push(views(Measure::Plain(Metric::Polls), Goals::default()));
     case
 }
@@ -138,7 +138,7 @@ fn find_work() -> Case {
     };
     Case {
         name: "signal/find-work".to_owned(),
-        title: "A search that finds no task: in the tree, against all rings and the queue."
+        title: "A search that finds no task: in the tree, beside one in all rings and the queue."
             .to_owned(),
         workload: Workload::Search,
         contestants: sizes

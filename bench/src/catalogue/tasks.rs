@@ -1,6 +1,6 @@
 //! The cases of the async group.
 //!
-//! One case for all numbers of workers, so that they take turns with each other.
+//! A case covers all numbers of workers, so that they take turns with each other.
 
 use super::{Goals, WALL, against, with_blitz};
 use crate::{
@@ -27,7 +27,7 @@ pub(super) fn cases() -> Vec<Case> {
 /// The metrics of a case and their goals.
 type Looks<'a> = &'a [(Measure, Goals<'a>)];
 
-/// A case with all rivals of the first goals, with each number of workers.
+/// Makes a case of the rivals in the first goals, each with every number of workers.
 fn case(
     name: &str,
     title: &str,

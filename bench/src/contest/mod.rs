@@ -21,7 +21,7 @@ pub trait Arena {
     ///
     /// # Errors
     ///
-    /// Returns a message if that is impossible; the others then compete without it.
+    /// Returns a message if that is impossible; the others then compete without this contestant.
     fn open(&mut self, case: &Case, contestant: Contestant) -> Result<Box<dyn Contest>, String>;
 }
 

@@ -28,7 +28,8 @@ pub struct Processes<F> {
 }
 
 impl<F: FnMut(&Case, Contestant) -> Result<Command, String>> Processes<F> {
-    /// Starts contestants with the commands that `command` returns, or says why there is none.
+    /// Starts contestants with the commands that `command` returns. Its error says why there is
+    /// none.
     pub fn new(command: F) -> Self {
         Self { command }
     }
@@ -86,8 +87,8 @@ impl Process {
         }
     }
 
-    /// Waits for a process that has closed its pipes. It already has the status of its exit: a
-    /// process closes them after that.
+    /// Waits for a process that has closed its pipes. The kill in `end` no longer changes its exit
+    /// status, because the system stores that status before it closes the pipes.
     fn cause_of_death(&mut self) -> String {
         self.end();
         match self.child.wait() {

@@ -128,7 +128,7 @@ impl Client {
         Self { stream, talk, request, sent, answer, received: 0, turn: 0, asked_at }
     }
 
-    /// Sends as much of another request as possible now.
+    /// Begins another request and sends as much of it as the socket accepts now.
     fn begin(&mut self) -> io::Result<()> {
         self.turn += 1;
         self.talk.number(&mut self.request, self.turn);

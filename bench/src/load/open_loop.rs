@@ -47,7 +47,7 @@ struct Reader {
 impl OpenLoop {
     /// Connects clients that together send `rate` requests per second.
     ///
-    /// Each asks once before this returns.
+    /// Each client has sent one request and has its answer when this returns.
     ///
     /// # Errors
     ///

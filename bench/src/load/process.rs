@@ -9,8 +9,8 @@ use std::{
 
 use super::{Ask, Harvest, Load, connect};
 
-/// The environment variable with the program whose clients a contestant of another build uses, so
-/// that all rivals have the same clients.
+/// The environment variable that names the program of the clients. A contestant of another build
+/// uses that program, so that all rivals have the same clients.
 pub const CLIENTS: &str = "BLITZ_BENCH_CLIENTS";
 
 /// Clients in a process of their own.
@@ -22,8 +22,8 @@ pub struct LoadProcess {
 }
 
 impl LoadProcess {
-    /// Starts this very program again, as [`command`](Self::command) says, or the program that
-    /// [`CLIENTS`] names.
+    /// Starts this very program again, or the program that [`CLIENTS`] names, with the arguments of
+    /// [`command`](Self::command).
     ///
     /// # Errors
     ///

@@ -26,7 +26,7 @@ impl Talk {
         }
     }
 
-    /// Changes `request` to the next one, if the answer depends on it.
+    /// Writes the number `turn` into `request`, if the protocol numbers its requests.
     pub(super) fn number(self, request: &mut [u8], turn: u64) {
         if let Self::Echo(_) = self {
             request[..SHORTEST].copy_from_slice(&turn.to_le_bytes());

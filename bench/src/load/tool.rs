@@ -37,7 +37,7 @@ impl Tool {
     fn is_installed(self) -> bool {
         let mut command = Command::new(self.name());
         command.arg("--version").stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-        // The answer does not matter: wrk's exit code is that of an error.
+        // Ignore the exit code: `wrk --version` exits like a program that failed.
         command.status().is_ok()
     }
 }

@@ -85,7 +85,7 @@ impl LogFile {
 
 impl Drop for LogFile {
     fn drop(&mut self) {
-        // wrk has written none.
+        // wrk has written no log.
         let _ = fs::remove_file(&self.0);
     }
 }
@@ -136,7 +136,7 @@ fn of_h2load(report: &str, log: &str) -> Result<Harvest, String> {
         }
     }
     let latencies: Option<Vec<f64>> = log.lines().map(latency_of_line).collect();
-    let latencies = latencies.ok_or("its log has something else than answers")?;
+    let latencies = latencies.ok_or("its log has lines that are no answers")?;
     let of = |percent| percentile(&latencies, percent).ok_or("its log is empty");
     harvest(done, rate.ok_or("no rate in the report")?, [of(50.0)?, of(99.0)?])
 }

@@ -4,7 +4,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::{Build, Rival, Work};
 
-/// Forks that only publish their closure, on one thread: the minimum that such a pool has to do.
+/// Forks that only publish their closure, on one thread: the minimum for a pool whose forks can be
+/// stolen.
 ///
 /// The second closure lies in the frame of its fork. Its function and its address are stored where
 /// another thread could read them; the second store publishes them. When the first closure has run,

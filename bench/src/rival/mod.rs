@@ -137,28 +137,28 @@ pub enum RivalKind {
     TokioDial9,
     /// `async-executor`, which smol uses.
     Smol,
-    /// The pool of this repository, jobs by `spawn_cpu`.
+    /// The pool of this repository; its tasks run jobs by `spawn_cpu`.
     #[serde(rename = "blitz-spawn-cpu")]
     SpawnCpu,
-    /// Tokio, jobs by Rayon, which answers through a channel.
+    /// Tokio; its tasks hand jobs to Rayon, which answers through a channel.
     #[serde(rename = "tokio+rayon")]
     TokioRayon,
     /// As `TokioRayon`, with a shorter kernel slice for Tokio's workers.
     #[serde(rename = "tokio-slice+rayon")]
     TokioSlice,
-    /// Tokio, jobs inside `block_in_place`.
+    /// Tokio; its tasks run jobs inside `block_in_place`.
     #[serde(rename = "tokio-in-place")]
     TokioInPlace,
-    /// Tokio, jobs by `spawn_blocking`.
+    /// Tokio; its tasks run jobs by `spawn_blocking`.
     #[serde(rename = "tokio-blocking")]
     TokioBlocking,
-    /// smol, jobs by Rayon, which answers through a channel.
+    /// smol; its tasks hand jobs to Rayon, which answers through a channel.
     #[serde(rename = "smol+rayon")]
     SmolRayon,
     /// A server without a runtime: the cost of the system calls, which is the floor of the echo
     /// rows.
     Bare,
-    /// Not a runtime: a number that a goal gives as the limit.
+    /// Not a runtime: a fixed number with which a goal compares.
     Limit,
     /// An older build of this repository's pool: see
     /// [`Case::beside_older`](crate::case::Case::beside_older).
@@ -167,7 +167,7 @@ pub enum RivalKind {
     /// As `Before`, with the signal scheduler.
     #[serde(rename = "signal-before")]
     SignalBefore,
-    /// As `Before`, with jobs by `spawn_cpu`.
+    /// As `Before`; its tasks run jobs by `spawn_cpu`.
     #[serde(rename = "spawn-cpu-before")]
     SpawnCpuBefore,
 }
@@ -283,7 +283,8 @@ impl RivalKind {
         )
     }
 
-    /// Whether it is a floor, which no runtime can beat, and not a rival.
+    /// Whether it is not a rival but a yardstick: a floor, which no runtime can beat, or the
+    /// sequential twin in the other order.
     ///
     /// ```
     /// use blitz_bench::rival::RivalKind;

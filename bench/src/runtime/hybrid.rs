@@ -27,7 +27,7 @@ pub trait Job: Copy + Send + Sync + 'static {
 pub trait Hybrid: 'static {
     /// Serves sockets and timers.
     type Runtime: Outside + Sync;
-    /// Does jobs.
+    /// Runs jobs.
     type Jobs: Jobs;
 
     /// Builds both, with `workers` threads each if they do not share threads.
@@ -154,7 +154,7 @@ impl Hybrid for SmolRayon {
     }
 }
 
-/// Tokio, jobs inside `block_in_place`; those that fork wait for Rayon.
+/// Tokio, jobs inside `block_in_place`. If a job forks, Rayon runs it and the thread waits.
 #[derive(Debug, Clone, Copy)]
 pub struct InPlace(Pool);
 
@@ -173,7 +173,7 @@ impl Jobs for InPlace {
     }
 }
 
-/// Tokio, jobs by `spawn_blocking`, where those that fork wait for Rayon.
+/// Tokio, jobs by `spawn_blocking`. If a job forks, Rayon runs it and the thread waits.
 #[derive(Debug, Clone, Copy)]
 pub struct Blocking(Pool);
 

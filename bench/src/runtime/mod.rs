@@ -2,8 +2,8 @@
 //! that the workloads need.
 //!
 //! A workload is written once, generic over [`Runtime`]. A running task starts others through
-//! [`Runtime::Tasks`]. It is empty for runtimes that are found through a thread-local, and a
-//! reference for smol's executor.
+//! [`Runtime::Tasks`]. That type is empty for runtimes that are found through a thread-local, and
+//! holds a reference for smol's executor.
 
 mod blitz;
 mod forte;

@@ -52,7 +52,7 @@ pub enum Verdict {
     /// The ratio is above the goal, or above 1 against another rival, but these rounds cannot show
     /// it for certain.
     Near,
-    /// The rival is faster, and there is no goal, or the goal allows it.
+    /// The rival is certainly faster, and the ratio is not certainly above a goal.
     Slower,
     /// The goal is met.
     Met,
@@ -88,7 +88,7 @@ impl Verdict {
         }
     }
 
-    /// Judges a comparison by the median of its ratio, and by how well that is known.
+    /// Judges a comparison by the median of its ratio, and by how certain that median is.
     fn of(comparison: &Comparison, subject: Option<Spread>, ratio: Option<Spread>) -> Self {
         let Some(ratio) = ratio else {
             return match subject {

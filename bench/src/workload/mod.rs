@@ -96,7 +96,7 @@ pub enum Workload {
     Par(ParProgram),
 }
 
-/// How deep the idleness of a worker is.
+/// Whether a worker is awake or has fallen asleep.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Idle {
     /// It ran a job a moment ago (or, in [`Workload::Post`], still does).
@@ -202,8 +202,8 @@ impl Workload {
             // The memory of a process and the placement of its threads stay the same for all of its
             // turns, and matter more than the core.
             Self::Rayon(_) | Self::Par(_) => Some(1),
-            // As above, but rarely: with the same empty tree, one of six processes took 13 % more
-            // time than the others in all of 30 turns.
+            // As above, but few processes differ: with the same empty tree, one of six took 13 %
+            // more time than the others, in all of its 30 turns.
             Self::Fib { .. }
             | Self::EmptyTree { .. }
             | Self::TreeSum { .. }
@@ -236,7 +236,7 @@ impl Workload {
             Self::Mixed(_) => Some(Duration::from_secs(5)),
             // Most of these cases are a draw, and there are many.
             Self::Rayon(_) => Some(Duration::from_secs(4)),
-            // As above, with twice as many contestants.
+            // As above, with up to eight contestants instead of three.
             Self::Par(_) => Some(Duration::from_secs(8)),
             _ => None,
         }

@@ -75,7 +75,7 @@ fn hopeless(waits: &[Option<Duration>]) -> bool {
     waits.len() >= 3 && waits.iter().all(Option::is_none)
 }
 
-/// A percentile that falls among the jobs that were not taken is absent.
+/// Computes percentiles. If a percentile falls among the jobs that no thread took, it is absent.
 pub(super) fn summarise(waits: &[Option<Duration>]) -> Sample {
     let waits: Vec<f64> =
         waits.iter().map(|wait| wait.map_or(f64::INFINITY, nanoseconds)).collect();

@@ -62,7 +62,7 @@ struct Queues {
     workers: Slots<Box<Worker>>,
 }
 
-/// Padded like real workers.
+/// The rings of a worker. They are padded, as in a real worker.
 #[derive(Default)]
 struct Worker {
     batch: Ring<BATCH_SLOTS>,

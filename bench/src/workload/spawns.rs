@@ -18,7 +18,8 @@ pub enum SpawnShape {
         /// How many there are.
         jobs: u32,
     },
-    /// The body spawns half of a tree and walks down the other half, and so does each job.
+    /// The body spawns one half of a tree and walks down the other half. Each job does the same
+    /// with its half.
     Tree {
         /// Levels of the tree; there are 2^depth - 1 jobs.
         depth: u32,

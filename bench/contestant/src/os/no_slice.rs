@@ -1,4 +1,4 @@
-//! Systems without slices: the thread keeps its settings.
+//! Systems other than Linux: these requests for prompt scheduling change nothing.
 
 use std::{io, time::Duration};
 
@@ -6,7 +6,7 @@ use std::{io, time::Duration};
 ///
 /// # Errors
 ///
-/// Always returns an error, so that the caller knows.
+/// Always returns an error, so that the caller learns that nothing has changed.
 pub fn shorten_slice(_slice: Duration) -> io::Result<()> {
     Err(io::ErrorKind::Unsupported.into())
 }

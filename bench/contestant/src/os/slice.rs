@@ -2,7 +2,7 @@
 
 use std::{io, num::NonZeroU64, time::Duration};
 
-/// Asks the kernel for a shorter slice for the calling thread.
+/// Asks the kernel for a shorter time slice for the calling thread.
 ///
 /// Linux 6.12 and later prefer a thread with a shorter slice when it wakes. They grant 0.1 to
 /// 100 ms to threads of the ordinary policy, without a privilege. Older kernels ignore the request.
@@ -15,7 +15,7 @@ use std::{io, num::NonZeroU64, time::Duration};
 pub fn shorten_slice(slice: Duration) -> io::Result<()> {
     set(libc::sched_attr {
         sched_policy: libc::SCHED_OTHER as u32,
-        // Linux has a nice value for each thread. No number means the calling one.
+        // Linux has a nice value for each thread. `None` means the calling thread.
         sched_nice: rustix::process::getpriority_process(None)?,
         sched_runtime: u64::try_from(slice.as_nanos()).unwrap_or(u64::MAX),
         ..NOTHING

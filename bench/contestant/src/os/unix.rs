@@ -44,7 +44,8 @@ pub fn apart(command: &mut Command) -> io::Result<&mut Command> {
 
 /// Kills a process that was started [`apart`], together with all processes that it has started, and
 /// waits for their end. Only a process that was waited for adds its CPU time to that of this
-/// process's children. Returns how many processes there were besides `child`; only Linux tells.
+/// process's children. Returns how many processes there were besides `child`. Only Linux tells; on
+/// other systems this returns 0.
 ///
 /// # Errors
 ///

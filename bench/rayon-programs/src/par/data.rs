@@ -120,7 +120,7 @@ pub fn tiny(number: u64) -> u64 {
     number.wrapping_mul(number)
 }
 
-/// A fraction of a microsecond.
+/// Computes for a fraction of a microsecond.
 #[inline]
 pub fn heavy(number: u64) -> u64 {
     mixed(number, 100)

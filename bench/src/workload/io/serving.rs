@@ -129,8 +129,8 @@ impl Contest for Serving {
 }
 
 /// More than there are connections. With a backlog of 128, the default of the standard library, a
-/// client without room tries again after a second, and `h2load` never ends if that is after its
-/// time.
+/// client that finds no room tries again after a second. If the run of `h2load` is over by then,
+/// `h2load` never ends.
 const BACKLOG: i32 = 1_024;
 
 /// The shortest run of `wrk`.

@@ -77,5 +77,6 @@ async fn sleep_until<T: Timers>(tasks: T, until: Instant) -> Result<Vec<f64>, St
 
 const SLEEPERS: usize = 20;
 const NAP: Duration = Duration::from_millis(5);
-/// How long the stuck task sleeps. It lies between two multiples of [`NAP`], so it wakes up alone.
+/// How long a stuck task sleeps first. The time lies between two multiples of [`NAP`], so no
+/// sleeper wakes up together with a stuck task.
 const ALONE: Duration = Duration::from_millis(8);

@@ -21,7 +21,7 @@ pub(super) fn open<R: Outside>(
     Box::new(Repeated::new(Timeouts { runtime, tasks: workers as u64, count }, pace))
 }
 
-/// Timers that are shared by as many tasks as there are workers.
+/// Timers that one task per worker starts and drops.
 struct Timeouts<R> {
     runtime: R,
     tasks: u64,

@@ -76,7 +76,7 @@ impl<H: Hybrid> Contest for Beside<H> {
             });
             let asking = scope.spawn(|| clients.ask(time));
             thread::sleep(time);
-            // A starved server can answer now, so the clients stop waiting.
+            // End the jobs: then a starved server answers, and the clients stop waiting.
             enough.store(true, Ordering::Relaxed);
             (result_of(doing), result_of(asking))
         });

@@ -1,4 +1,4 @@
-//! Timers beside tasks whose channels are always ready: how late they are.
+//! Timers beside tasks whose channels are always ready: how late the timers fire.
 
 use std::{
     sync::{
@@ -27,7 +27,7 @@ pub(super) fn open<R: Outside>(
         Pace::Smoke => Duration::from_millis(1),
         Pace::Quick | Pace::Full => Duration::from_millis(20),
     };
-    // Twice as many as workers, so that every worker gets at least one.
+    // Start twice as many hogs as workers, so that every worker gets at least one.
     Box::new(Hogs { runtime, hogs: workers * 2, begun: Arrivals::leaked(timers), nap })
 }
 

@@ -30,7 +30,7 @@ pub(super) struct Laps {
     left: AtomicU64,
     /// The tokens that it has taken out of the ring.
     out: &'static Arrivals,
-    /// Only one run at a time.
+    /// Set while a run lasts, because only one run at a time may use the ring.
     busy: AtomicBool,
 }
 
@@ -65,7 +65,8 @@ impl Member for Actor {
         if this.tokens.load(Ordering::Acquire) == 0 {
             return;
         }
-        // One per poll, so that tokens that have caught up with each other cost as much as others.
+        // Hand on one token per poll, so that tokens that have caught up with each other cost as
+        // much as others.
         if this.tokens.fetch_sub(1, Ordering::AcqRel) > 1 {
             crowd.wake(index);
         }

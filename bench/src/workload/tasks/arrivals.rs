@@ -26,7 +26,7 @@ impl Arrivals {
         }))
     }
 
-    /// How many it waits for.
+    /// Returns how many tasks it waits for.
     pub(in crate::workload) fn expected(&self) -> u64 {
         self.expected
     }
@@ -39,7 +39,7 @@ impl Arrivals {
         receiver
     }
 
-    /// One more has arrived.
+    /// Counts one arrival.
     #[inline]
     pub(in crate::workload) fn arrive(&self) {
         if self.arrived.fetch_add(1, Ordering::AcqRel) + 1 == self.expected {
@@ -47,7 +47,7 @@ impl Arrivals {
         }
     }
 
-    /// How many have arrived: too many, if a task ran twice.
+    /// Returns how many tasks have arrived: too many, if a task ran twice.
     pub(in crate::workload) fn arrived(&self) -> u64 {
         self.arrived.load(Ordering::Acquire)
     }

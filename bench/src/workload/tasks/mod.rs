@@ -86,7 +86,7 @@ pub enum TaskWorkload {
         /// How often each thread wakes them before it waits.
         rounds: usize,
     },
-    /// Foreign threads wake tasks at random, each of which runs before it is woken again.
+    /// Foreign threads wake tasks at random. Each task runs before the same thread wakes it again.
     RandomWakes {
         /// How many tasks.
         tasks: usize,

@@ -21,7 +21,7 @@ use super::{
 };
 use crate::runtime::Runtime;
 
-/// How many threads wake.
+/// How many threads wake tasks.
 pub(super) const THREADS: usize = 4;
 
 pub(super) fn open<R: Runtime>(
@@ -41,7 +41,8 @@ pub(super) fn open<R: Runtime>(
 /// A task, with data that shows whether it was polled after the last wake of every thread.
 #[derive(Default)]
 struct Woken {
-    /// For each thread, the turn of its last wake in a burst. It writes this before that wake.
+    /// For each thread, the turn of its last wake in a burst. The thread writes this before that
+    /// wake.
     last: [AtomicU32; THREADS],
     /// The turn in which it was counted. Only polls use it.
     arrived: AtomicU32,
@@ -84,7 +85,7 @@ impl<R: Runtime> Repeat for Storm<R> {
         let strays = AtomicU64::new(0);
         let clock = from_threads(THREADS, |thread| {
             for turn in turns.clone() {
-                // One of the threads waits for the tasks, the others for that one.
+                // The first thread waits for the tasks, and the others wait for the first.
                 let settled = (thread == 0).then(|| crowd.common.expect());
                 start.wait();
                 burst(crowd, &wakers[thread], thread, rounds, turn);
