@@ -27,7 +27,7 @@ pub enum Kind {
     Fork,
     /// A spawned closure: it runs to its end, unless it is aborted or its runtime ends first.
     Job,
-    /// A spawned future: as a job, and it is dropped by the time its runtime is gone.
+    /// A spawned future: like a job. Also, it is dropped by the time its runtime is gone.
     Task,
     /// A value, a waker, a local task: it is dropped once.
     Thing,
@@ -87,7 +87,8 @@ impl Ledger {
     /// How many tickets were written and not dropped.
     #[must_use]
     pub fn outstanding(&self) -> usize {
-        // In this order, because a ticket that is dropped in between was written before.
+        // In the other order, a ticket that is written and dropped between the two loads would hide
+        // another one that is alive.
         let dropped = self.book.dropped.load(SeqCst);
         self.book.next.load(SeqCst).saturating_sub(dropped)
     }

@@ -23,7 +23,7 @@ pub struct Options {
     pub seed: Option<u64>,
     /// The largest number of rounds.
     pub rounds: u64,
-    /// How long there may be no progress before that counts as a hang.
+    /// How long there may be no progress before the watchdog reports a hang.
     pub patience: Duration,
     /// The beginning of the names of the scenarios to run, or `mix`.
     pub only: Option<String>,
@@ -34,7 +34,7 @@ pub struct Options {
 /// The role of a process.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub enum Role {
-    /// Starts the others.
+    /// Starts scenarios and mixes as child processes.
     #[default]
     Parent,
     /// Prints the names of scenarios.

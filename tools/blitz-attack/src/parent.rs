@@ -14,13 +14,13 @@ const POLL: Duration = Duration::from_millis(20);
 /// After this many broken mixes the attack ends.
 const MIXES_MAX: u64 = 5;
 /// How long a scenario may take before its own watchdog prints a dump and aborts: less than any
-/// limit.
+/// [`Scenario::limit`].
 const PATIENCE: Duration = Duration::from_secs(20);
 /// How far apart the seeds of two mixes are.
 const SEEDS_APART: u64 = 1_000_000;
 /// How many lines of a failed child's output are shown.
 const SHOWN_LINES: usize = 25;
-/// How the line begins with which a scenario says that the system lacks something.
+/// The beginning of the line in which a scenario says what the system lacks.
 const SKIPPED: &str = "skipped: ";
 
 /// Runs the scenarios and mixes of `options`.

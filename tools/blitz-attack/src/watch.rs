@@ -114,7 +114,8 @@ pub fn start(patience: Duration) {
     drop(dog.expect("the watchdog's thread starts"));
 }
 
-/// Prints `why`, the round, the operations that are under way, and a dump of every live runtime.
+/// Prints `why`, the round, the operations that are under way, the complaints of the ledger, and a
+/// dump of every live runtime.
 pub fn report(why: &str) {
     let mut out = std::io::stderr().lock();
     let round = lock(&ROUND);

@@ -45,8 +45,8 @@ pub enum Command {
     /// Save what the workers of a live process did in the last seconds
     Trace(TraceArgs),
 
-    /// Print the stack of each worker of a live process. Uses gdb or eu-stack, which stop it
-    /// briefly
+    /// Print the stack of each worker of a live process. Uses gdb or eu-stack, which stop the
+    /// process briefly
     Stacks(StacksArgs),
 
     /// Serve a page that shows a busy server, with buttons that break it
@@ -185,7 +185,8 @@ pub struct DemoArgs {
     /// How many workers the server has [default: one per core, at least 4]
     #[arg(long, value_name = "N", value_parser = workers)]
     pub workers: Option<usize>,
-    /// Have the page ask for a token, which is part of its address; then it may also probe tasks
+    /// Have the page ask for a token, which is part of its address; then the page may also probe
+    /// tasks
     #[arg(long)]
     pub token: bool,
 }

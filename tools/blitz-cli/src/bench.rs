@@ -152,7 +152,7 @@ fn build_programs(cases: &[Case]) -> Result<Programs, Failure> {
     }
 }
 
-/// Why the load tool of `case` cannot be run, if it has one and it is missing.
+/// Why the load tool of `case` cannot be run, if the case needs a tool and the tool is missing.
 fn lack_of_tool(case: &Case) -> Option<String> {
     tool::installed(&[case.workload.tool()?]).err()
 }

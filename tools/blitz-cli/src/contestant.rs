@@ -45,7 +45,7 @@ pub fn command(
     pace: Pace,
 ) -> process::Command {
     let mut command = process::Command::new(program);
-    // An older build is started under the name of the newer one.
+    // An older program gets the name that it knows itself by: `blitz`, not `blitz-before`.
     let rival = contestant.rival.newer().unwrap_or(contestant.rival);
     command
         .arg("contestant")
@@ -57,7 +57,7 @@ pub fn command(
     command
 }
 
-/// Keeps the variables of the shell that change a pool from `command`, so that a run measures the
+/// Removes from `command` the shell's variables that change a pool, so that a run measures the
 /// defaults of every rival.
 pub fn remove_settings(command: &mut process::Command) {
     for (name, _) in env::vars_os().filter(|(name, _)| is_setting(name)) {

@@ -154,7 +154,7 @@ impl Debugger {
                 // Without the user's settings, without questions and without downloads.
                 command.args(["-nx", "-q", "--batch", "-iex", "set debuginfod enabled off"]);
                 command.args(["-ex", "set pagination off", "-ex", "set width 0"]);
-                // Values of arguments are often out of reach, and longer than all else.
+                // gdb often cannot read the values of arguments, and they are the longest part.
                 command.args(["-ex", "set print frame-arguments none"]);
                 command.args(["-p", &pid.to_string(), "-ex", "thread apply all backtrace"]);
             }

@@ -206,17 +206,20 @@ const DISTURBING_CPUS: f64 = 0.2;
 const EXPLANATION: &str = "
 ratio: Blitz's cost divided by the rival's in the same round, median (10th..90th percentile);
 below 1 Blitz is cheaper. cpu: the same for CPU time. speed-up: sequential time divided by Blitz's.
-near: above the goal, or above 1, by less than the rounds can tell (19 times in 20, from six rounds on).
+near: the ratio is above the goal, or above 1, but the rounds do not show it with 95 % confidence,
+for which at least six rounds are needed.
 per job: wall time divided by jobs; cpu beside latencies is per job or per operation. asked: how late
-clients asked at the 99th percentile, which is a part of all their latencies. limit: a goal's number.
+the clients sent their requests, at the 99th percentile; latencies include this delay. limit: not a
+rival, but the number that is the goal.
 +rayon: tasks hand jobs to Rayon and wait for a channel; tokio-slice: Tokio's workers have a shorter
 kernel slice; in-place, blocking: jobs by block_in_place and spawn_blocking. rayon-on-blitz: Rayon's
 iterators on the drop-in core. forks, blocks, inits: how often a loop was cut for another worker, how
 many blocks it took its items in, how many states map_init made.
 tokio-metrics, -console, -dial9 against tokio: what a tool that looks inside costs Tokio.
-alone: the rival cannot do this at all. told: no cost, or both are rivals, or a floor, the least that
-every program has to do: bare, a server without a runtime; floor, a fork that no thief can take;
-halves, two threads with half of the work each.";
+alone: one of the two has no value, for example because it cannot do this at all.
+told: neither more nor less is better, or both are rivals, or one of the two is a floor, the least
+that every program has to do: bare, a server without a runtime; floor, a fork that no thief can
+take; halves, two threads with half of the work each.";
 
 #[cfg(test)]
 pub mod tests {

@@ -12,7 +12,7 @@ use crate::{
     ask::{self, Peer},
 };
 
-/// Where a trace goes if the user wants it on stdout.
+/// The file name that means stdout.
 const STDOUT: &str = "-";
 
 /// Saves a trace, and prints its path and the programs that read it.

@@ -1,4 +1,4 @@
-//! `blitz top`, `trace`, `stacks` and `demo` with real processes.
+//! `blitz top`, `explain`, `trace`, `stacks` and `demo` with real processes.
 
 use std::{
     fs,
@@ -261,7 +261,7 @@ fn an_explanation_names_the_deadlock_and_a_probe_its_functions() {
     let json = folder.printed(&["explain", "--json", "--pool", "batch"]);
     let json: Value = serde_json::from_str(&json).unwrap();
     assert_eq!((&json["pool"], &json["v"]), (&"batch".into(), &1.into()));
-    // By its page: there it needs a token.
+    // Through its page, a process explains, too; a probe there needs a token.
     assert!(folder.printed(&["explain", &demo.page]).contains("deadlock: "));
     let refused = folder.complaint(&["explain", &demo.page, "--probe"]);
     assert!(refused.contains("needs a server with a token"), "{refused}");

@@ -10,7 +10,7 @@ use std::sync::mpsc;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-/// Longer than any shutdown may take: the watchdog comes first.
+/// Longer than any shutdown may take: the watchdog aborts the program earlier.
 const PATIENT: Duration = Duration::from_secs(100_000);
 
 /// Ends the runtime of `ctx`; returns a thread that may still be ending it.

@@ -104,7 +104,7 @@ fn spawn_row<'s>(ctx: &'s Ctx, sum: &'s Sum, children: &'s [Child], s: &blitz::S
     }
 }
 
-/// Visits every worker.
+/// Runs a closure on every worker; waits for the closures unless they are `spawned`.
 pub fn broadcast(ctx: &Ctx, spawned: bool) -> Outcome {
     if spawned {
         let ticket = ctx.ticket(Kind::Thing);

@@ -33,13 +33,13 @@ const SPARE_DESCRIPTORS: usize = 16;
 /// The settings of the mix.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Mix {
-    /// The seed of the first round; the next ones follow by one.
+    /// The seed of the first round. The seed of each further round is one higher.
     pub seed: u64,
     /// How long to play.
     pub time: Duration,
     /// The largest number of rounds.
     pub rounds: u64,
-    /// How long there may be no progress.
+    /// How long the mix may make no progress before the watchdog aborts it.
     pub patience: Duration,
 }
 
@@ -109,7 +109,7 @@ fn folder() -> std::io::Result<PathBuf> {
     Ok(folder)
 }
 
-/// Planned panics are expected, and their messages would fill the screen. The same holds for a
+/// Prints no message for planned panics, which would fill the screen, and none for the panic of a
 /// `join_all` that the end of its runtime interrupts.
 fn silence_planned_panics() {
     let usual = std::panic::take_hook();

@@ -81,7 +81,9 @@ pub fn run(ctx: &Ctx, place: PanicPlace) -> Outcome {
     Ok(1)
 }
 
-/// Panics in this call. Returns true instead if the runtime is gone.
+/// Makes the call that `place` names, which panics.
+///
+/// Returns true if the runtime is gone instead, and false if the panic got lost.
 fn call(ctx: &Ctx, place: PanicPlace) -> bool {
     let ticket = ctx.ticket(Kind::Fork);
     let beside = move || {

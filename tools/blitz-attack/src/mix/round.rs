@@ -31,7 +31,7 @@ pub struct Score {
 /// Plays the round of `plan`.
 ///
 /// # Errors
-/// All complaints.
+/// Returns all complaints of the round.
 pub fn play(plan: &Plan, folder: &Path, threads: Option<usize>) -> Result<Score, Vec<String>> {
     let ledger = Ledger::new();
     watch::begin_round(describe(plan), ledger.clone());
@@ -115,7 +115,7 @@ fn close(stage: &Stage, ledger: &Ledger, threads: Option<usize>) {
     }
 }
 
-/// One call from outside.
+/// Makes one call from outside, and checks its result.
 fn call(stage: &Arc<Stage>, step: &Step) {
     let ctx = Ctx { stage: stage.clone(), home: step.on };
     let _doing = watch::begin(step.door.name(), step.on);
@@ -162,7 +162,7 @@ impl Door {
     }
 }
 
-/// Starts work that the runtime's end will find.
+/// Starts work that no caller waits for before the runtime ends.
 fn leftovers(ctx: &Ctx, finale: &Finale) {
     for leftover in &finale.leftovers {
         let (inside, op) = (ctx.clone(), leftover.op.clone());

@@ -56,7 +56,7 @@ pub struct Stage {
     pub arenas: Vec<Arena>,
     /// The ledger.
     pub ledger: Ledger,
-    /// A folder of the round's own.
+    /// The folder for files, which every round of the mix uses.
     pub folder: PathBuf,
     next_file: AtomicUsize,
 }
@@ -97,7 +97,8 @@ impl Stage {
         Ok(Arc::new(Stage { arenas, ledger, folder, next_file: AtomicUsize::new(0) }))
     }
 
-    /// Takes runtime `home` out, to end it, once no operation uses it any more.
+    /// Takes runtime `home` out, so that the caller can end it. First waits until no operation uses
+    /// it any more.
     ///
     /// # Panics
     /// If it was taken before.

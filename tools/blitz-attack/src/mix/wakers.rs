@@ -71,8 +71,8 @@ async fn through(ctx: &Ctx, kind: WakerKind) -> Result<(), super::stage::Stop> {
         let inner = cx.waker().clone();
         let passing = Passing { inner, kind, ctx: ctx.clone(), _ticket: ctx.ticket(Kind::Thing) };
         let waker = Waker::from(Arc::new(passing));
-        // This poll drops the waker of the previous poll, whose panic then reaches this code. The
-        // drop of `waker` may also be the last one, and panic.
+        // This poll drops the waker of the previous poll. If that drop panics, the panic reaches
+        // this code. The drop of `waker` below may panic, too, if it drops the last reference.
         let polled = catch_unwind(AssertUnwindSafe(|| {
             std::pin::Pin::new(&mut handle).poll(&mut Context::from_waker(&waker))
         }));

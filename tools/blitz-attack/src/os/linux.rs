@@ -45,7 +45,8 @@ pub fn forbid(calls: &[Call]) -> Result<(), String> {
     seccompiler::apply_filter_all_threads(&program).map_err(|error| error.to_string())
 }
 
-/// The number of the call. The newer ones are the same on every architecture.
+/// The number of the call. The numbers for io_uring are the same on every architecture, the older
+/// one for `membarrier` is not.
 fn number(call: Call) -> i64 {
     match call {
         Call::UringSetup => 425,

@@ -1,4 +1,4 @@
-//! For systems without these functions: checks that need them are skipped.
+//! Other systems than Linux lack these functions: checks that need them are skipped.
 
 /// How many threads this process has.
 #[must_use]

@@ -20,7 +20,7 @@ pub struct Place {
     pub home: usize,
     /// How many levels may follow.
     pub depth: u8,
-    /// On a thread for blocking, or awaited by one.
+    /// It runs on a thread for blocking closures, or such a thread waits for it.
     pub blocking: bool,
     /// It may be aborted.
     pub abortable: bool,
@@ -49,7 +49,7 @@ pub struct Draw<'a> {
     /// How many operations are drawn before all further ones are leaves.
     pub budget: usize,
     /// A worker of one runtime waits for the end of another. Then leftovers use no other runtime:
-    /// the job that they wait for may lie below that very wait on the worker's stack.
+    /// a leftover could wait for a job that lies on that worker's stack below the worker's wait.
     pub isolated: bool,
 }
 
@@ -190,7 +190,7 @@ impl Draw<'_> {
 
     fn io(&mut self, place: Place) -> Op {
         let bytes = self.rng.between(1, 3_000) as u16;
-        // A child process does not hold a paused clock, so each timeout around it may elapse.
+        // A paused clock advances while a child process runs, so each timeout around it may elapse.
         let is_paused = self.settings[place.home].threads == Threads::Paused;
         let kind = match self.rng.below(30) {
             0..=6 => IoKind::Tcp,
@@ -243,7 +243,7 @@ impl Draw<'_> {
             WakerKind::Spawns,
         ];
         match self.rng.pick(&kinds) {
-            // If it were dropped with an aborted task, its panic would go to that task.
+            // If the waker were dropped with an aborted task, its panic would go to that task.
             WakerKind::PanicsInDrop if place.abortable => Op::Waker(WakerKind::PanicsInWake),
             kind => Op::Waker(kind),
         }

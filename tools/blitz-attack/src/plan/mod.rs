@@ -69,7 +69,7 @@ pub enum Door {
 /// How a runtime ends.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Finale {
-    /// Work that is started before and not waited for.
+    /// Work that is started before the end and not waited for.
     pub leftovers: Vec<Leftover>,
     /// How many threads call the runtime while it ends, and afterwards.
     pub callers: u8,
@@ -95,7 +95,7 @@ pub struct Leftover {
 pub enum Curtain {
     /// Dropped by the thread that built it.
     Here,
-    /// Dropped by a thread that never saw it.
+    /// Dropped by a new thread, outside every runtime.
     Thread,
     /// `shutdown_within` with more time than the end can take.
     Patient,

@@ -18,9 +18,9 @@ pub enum Op {
     Tree(u8),
     /// A scope with these jobs.
     Scope(ScopeKind, Vec<Child>),
-    /// `broadcast`, or `spawn_broadcast`, for whose closures the operation does not wait.
+    /// `broadcast`; or `spawn_broadcast`, and then the operation does not wait for the closures.
     Broadcast {
-        /// By `spawn_broadcast`.
+        /// Whether by `spawn_broadcast`.
         spawned: bool,
     },
     /// `Pool::install` into the runtime of this index.
@@ -126,9 +126,9 @@ pub enum End {
     Wait,
     /// The handle is dropped; the task still runs.
     Drop,
-    /// The task is aborted, then waited for: it returns a result or was cancelled.
+    /// The task is aborted, then waited for: it returns a result or is cancelled.
     Abort,
-    /// The same, aborted by a thread outside every pool.
+    /// The same, but a thread outside every pool aborts the task.
     AbortOutside,
 }
 
@@ -258,7 +258,8 @@ pub enum WakerKind {
     PanicsInDrop,
     /// A thread outside every pool calls the runtime's waker.
     Foreign,
-    /// The future calls the runtime's waker many times in each poll, a thread once after its end.
+    /// The future calls the runtime's waker many times in each poll. After the future's end, a
+    /// thread calls the waker once more.
     Storm,
     /// Forwards the wake, then spawns.
     Spawns,

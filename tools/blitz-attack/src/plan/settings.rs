@@ -15,7 +15,7 @@ pub enum Threads {
     Custom,
     /// The thread that builds the runtime is worker 0.
     Adopted,
-    /// As `Adopted`, with a paused clock.
+    /// Like `Adopted`, with a paused clock.
     Paused,
 }
 

@@ -84,8 +84,8 @@ fn seccomp_membarrier() {
     for _ in 0..100 {
         work();
         for runtime in &pools {
-            // One half may wait for the other, so the job must not stay where only a fence
-            // publishes it.
+            // The first half waits for the second one. So the fork must become public, although a
+            // thief can no longer use the fence by which it makes private forks public.
             let (send, receive) = std::sync::mpsc::channel();
             wait_for(|| runtime.pool().dump().all_sleep);
             let wait = move || receive.recv().unwrap();

@@ -13,7 +13,7 @@ pub const ALL: &[Scenario] = &[
     ),
     Scenario::new(
         "local-with",
-        "tasks enter scopes of a key on top of a call that has the key's value",
+        "tasks enter scopes of a key on top of a frame that is inside `with` of that key",
         local_with,
     ),
 ];
@@ -26,7 +26,7 @@ fn identity() {
             let seen = (blitz::task::try_id().is_some(), KEY.try_get().is_ok());
             send.send(seen).unwrap();
         };
-        // The only worker runs the job to reach the other half.
+        // The job is newer than the fork, so the only worker runs it before it takes the fork back.
         blitz::join(|| blitz::spawn_detached(job), || ());
         assert!(blitz::task::try_id().is_some());
         assert_eq!(KEY.get(), 7);

@@ -44,7 +44,7 @@ fn timer_slot() {
 
 fn burst_memory() {
     const JOBS: usize = 8_000_000;
-    /// Memory that may stay: blocks that workers keep for the next tasks and jobs, and the rest.
+    /// Memory that may stay, mostly blocks that workers keep for the next tasks and jobs.
     const KEPT: isize = 8 << 20;
     let runtime = runtime(2);
     runtime.pool().install(|| ());
@@ -62,7 +62,7 @@ fn burst_memory() {
     });
     wait_for(|| done.load(Relaxed) == JOBS);
     let handle = runtime.handle();
-    // Let the pool go to sleep several times: it returns memory when it does.
+    // Let the pool go to sleep several times: it frees memory when it falls asleep.
     for _ in 0..100 {
         if allocator::live() <= KEPT {
             return;

@@ -20,7 +20,7 @@ pub struct Scenario {
     pub name: &'static str,
     /// The property that it checks.
     pub what: &'static str,
-    /// If it takes longer, it counts as hung.
+    /// A program that takes longer counts as hung.
     pub limit: Duration,
     /// How it should end.
     pub end: Wanted,
@@ -67,8 +67,8 @@ pub fn all() -> Vec<Scenario> {
     groups.concat()
 }
 
-/// How many times as long a scenario may take, because the program is instrumented: the variable
-/// `BLITZ_ATTACK_SLOWER`, else 1.
+/// By which factor the limits are longer, because a program with a sanitizer is slower. The
+/// variable `BLITZ_ATTACK_SLOWER` sets the factor; otherwise it is 1.
 #[must_use]
 pub fn slower() -> u32 {
     let told = std::env::var("BLITZ_ATTACK_SLOWER");

@@ -20,8 +20,8 @@ pub const ALL: &[Scenario] = &[
     Scenario::new("emfile-accept", "accept goes on once descriptors are free again", emfile),
 ];
 
-/// A runtime with io_uring. None if the system has no io_uring; then the scenario
-/// passes without it.
+/// A runtime with io_uring. `None` if the system has no io_uring; then the scenario skips this part
+/// and passes.
 fn with_uring(workers: usize) -> Option<Runtime> {
     let builder = Runtime::builder().workers(workers).backend(Backend::IoUring);
     match builder.build() {
@@ -138,7 +138,8 @@ fn emfile() {
         let clients: Vec<_> =
             (0..CLIENTS).map(|_| std::net::TcpStream::connect(address).unwrap()).collect();
         let limit = getrlimit(Resource::Nofile);
-        // No descriptor is left: the system hands out the lowest free one first.
+        // The limit is the lowest free number. The system hands out that number first, so from now
+        // on it hands out none.
         let next = std::fs::File::open("/dev/null").unwrap();
         let lowest = std::os::fd::AsRawFd::as_raw_fd(&next) as u64;
         drop(next);

@@ -72,7 +72,7 @@ impl Peer {
         serde_json::from_slice(body).map_err(|error| {
             Failure::new(
                 self.name(),
-                format!("its answer is not JSON, so it is not a Blitz process: {error}"),
+                format!("its answer is not JSON, so this is no Blitz process: {error}"),
             )
         })
     }

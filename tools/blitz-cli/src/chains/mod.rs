@@ -24,7 +24,7 @@ enum Iterators {
 /// What a build costs.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Cost {
-    /// The time for the program alone; its dependencies are built before.
+    /// The build time of the program alone. Its dependencies are built before.
     seconds: f64,
     llvm_lines: f64,
     stripped_bytes: f64,
@@ -170,7 +170,8 @@ fn llvm_lines(folder: &Path) -> Result<f64, Failure> {
     Ok(text.lines().count() as f64)
 }
 
-/// Finds the code for LLVM that was written last. Files of other compilers stay in the folder.
+/// Finds the code for LLVM that was written last. Files that an older compiler wrote stay in the
+/// folder.
 fn newest_ir(folder: &Path) -> io::Result<Option<PathBuf>> {
     let mut newest = None;
     for entry in fs::read_dir(folder)? {

@@ -1,4 +1,4 @@
-//! The program with 40 loops: every source with every adaptor, with endings in turn.
+//! The program with 40 loops: every source with every adaptor. The endings take turns.
 
 /// The text of a program whose loops come from `prelude`. Another `version` gives a different text.
 pub fn program(prelude: &str, version: usize) -> String {

@@ -10,7 +10,7 @@ use blitz::{
 /// How long a head may be.
 const HEAD_MAX: usize = 8 << 10;
 
-/// A request without its body; the demo reads none.
+/// A request without its body. The demo reads no bodies.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Request {
     pub method: String,
@@ -46,7 +46,7 @@ impl Request {
     }
 
     /// Whether the request comes from the demo's own page or from a tool. Pages of other sites may
-    /// not break things here, not even through their own host name that resolves to this machine.
+    /// not break things here, not even if the other site's host name resolves to this machine.
     pub fn is_own(&self) -> bool {
         let name = self.host.rsplit_once(':').map_or(self.host.as_str(), |(name, _)| name);
         let is_local = matches!(name, "127.0.0.1" | "localhost");
@@ -109,8 +109,8 @@ impl Connection {
         Self { stream, rest: Vec::new() }
     }
 
-    /// Reads the next request; `None` if the client has closed the connection or does not speak
-    /// HTTP.
+    /// Reads the next request; `None` if the client has closed the connection, does not speak HTTP
+    /// or sends too long a head.
     pub async fn request(&mut self) -> io::Result<Option<Request>> {
         let Some(head) = self.head().await? else { return Ok(None) };
         Ok(Request::parse(&head))

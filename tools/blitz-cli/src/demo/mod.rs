@@ -1,5 +1,5 @@
 //! `blitz demo`: a server with parallel work, a page that shows its pools, and buttons that break
-//! it, so that everything about looking inside can be tried in one command.
+//! the server. With it, users can try in one command everything that looks inside a pool.
 
 mod http;
 mod server;
@@ -22,7 +22,7 @@ use trouble::Trouble;
 
 /// The port of the page, unless the user names one or another program uses it.
 const USUAL_PORT: u16 = 6680;
-/// The default is at least this many workers: the others must stay visible when one stalls.
+/// There are at least this many workers by default, so that users see others go on when one stalls.
 const WORKERS_MIN: usize = 4;
 /// The number of workers of the second pool.
 const BATCH_WORKERS: usize = 2;

@@ -1,4 +1,4 @@
-//! Faults of services, on request and for a limited time.
+//! Faults of services, on request. Faults that keep a worker have a time limit.
 
 use std::{
     io,
@@ -8,7 +8,7 @@ use std::{
 
 use blitz::{Handle, JoinHandle, sync::oneshot, task};
 
-/// The maximum duration of a fault.
+/// The maximum duration of a fault that keeps a worker.
 const SECONDS_MAX: f64 = 600.0;
 
 /// Breaks a pool, and repairs it.
@@ -65,7 +65,7 @@ async fn report_writer(gate: Arc<Gate>, round: u64, time: Duration) {
     gate.block(round, time);
 }
 
-/// Computes for too long between two waits.
+/// Computes for too long without an await.
 async fn checksum(gate: Arc<Gate>, round: u64, time: Duration) -> u64 {
     gate.compute(round, time)
 }
@@ -116,7 +116,7 @@ impl Trouble {
     /// Spawns a task that waits for ever: nothing is left that could wake it.
     pub fn forget(&self) -> io::Result<&'static str> {
         let task = task::Builder::new().name("forgotten").spawn_on(forgotten(), &self.pool)?;
-        // If the handle were kept, it would count as a waker. The task stays until the pool ends.
+        // A handle that is kept would count as a waker. The task stays until the pool ends.
         drop(task);
         Ok("a task waits for ever")
     }
@@ -130,7 +130,8 @@ impl Trouble {
         "freed all stuck workers"
     }
 
-    /// Spawns a task that keeps its worker. The task remembers its round, in case it starts late.
+    /// Spawns a task that keeps its worker. The task remembers the current round, because it may
+    /// start after the next call of `end`.
     fn stick<F>(&self, name: &str, future: impl FnOnce(Arc<Gate>, u64) -> F) -> io::Result<()>
     where
         F: Future<Output: Send> + Send + 'static,

@@ -1,4 +1,5 @@
-//! The load of the demo: clients send requests, the server computes, a second pool runs batches.
+//! The load of the demo: clients send requests, the server computes pictures, and a second pool
+//! runs batches.
 
 use std::{io, net::SocketAddr, time::Duration};
 
@@ -78,7 +79,7 @@ async fn visit(server: SocketAddr, number: u64, send: &mpsc::Sender<usize>) -> i
     Ok(())
 }
 
-/// Adds up the sizes of the responses, and writes the sum on a thread that may block.
+/// Adds up the sizes of the responses, and now and then uses a thread that may block.
 async fn statistics(mut receive: mpsc::Receiver<usize>) {
     let mut total = 0;
     let mut answers = 0;

@@ -97,8 +97,8 @@ fn quota_text(quota: Option<Quota>) -> String {
     )
 }
 
-/// The variables apply to pools with default settings. A pool with an explicit setting ignores the
-/// variable for it.
+/// Describes the value of a variable, and whether it is valid. A pool with an explicit setting
+/// ignores the variable for that setting.
 fn variable(value: Option<&str>, error: Option<&str>) -> String {
     match (value, error) {
         (None, _) => "not set".to_owned(),

@@ -60,7 +60,8 @@ impl Recipe {
             .args(self.features.iter().flat_map(|features| ["--features", features]))
             .args(["--config", &format!("build.rustflags = {:?}", self.flags)])
             .env("CARGO_TARGET_DIR", folder.join("build"))
-            // The committed lock file lacks the further dependencies of a patch.
+            // The committed lock file lacks the dependencies that a patch adds. Cargo chooses
+            // versions that the compiler can build.
             .env("CARGO_RESOLVER_INCOMPATIBLE_RUST_VERSIONS", "fallback")
             .stderr(Stdio::inherit());
         command

@@ -48,10 +48,10 @@ impl Core {
     }
 }
 
-/// Aligns every inner loop to a cache line. The position of a loop depends on the size of the core
-/// before it, and a loop that straddles two lines takes up to twice as long. Sorts of ordered
-/// numbers differed by a factor of 1.6 between the cores, in either direction, with the same
-/// instructions.
+/// Aligns every inner loop to a cache line. The position of a loop depends on the size of the code
+/// before it, which the core changes, and a loop that straddles two lines takes up to twice as
+/// long. Sorts of ordered numbers differed by a factor of 1.6 between the cores, in either
+/// direction, with the same instructions.
 fn loops_on_cache_lines() -> &'static [&'static str] {
     match std::env::consts::ARCH {
         "x86_64" => &["-C", "llvm-args=-x86-experimental-pref-innermost-loop-alignment=6"],

@@ -1,5 +1,5 @@
-//! The program with the tools that look inside of Tokio, built once for each set of features that
-//! Tokio itself needs.
+//! The program with the tools that look inside of Tokio. It is built twice, because the tools need
+//! different features of Tokio.
 
 use std::path::{Path, PathBuf};
 
@@ -7,7 +7,7 @@ use blitz_bench::rival::RivalKind;
 
 use super::{build::Recipe, proof::run_check};
 
-/// The builds. If one is missing, the tools of the other still run.
+/// The builds. If one build fails, the tools of the other one still run.
 #[derive(Debug)]
 pub struct TokioPrograms {
     metrics: Result<PathBuf, String>,

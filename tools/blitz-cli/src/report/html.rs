@@ -54,9 +54,9 @@ fn in_short(report: &Report, rows: &[Row]) -> String {
     let machine = report.machine.lines();
     let machine = machine.first().map_or_else(String::new, |(_, value)| format!(" on {value}"));
     format!(
-        "A {} run of {} cases{machine}. A ratio is Blitz's cost divided by the rival's: bars to \
-         the left of 1 are cheaper, bars to the right dearer. {losses} of {} rows are losses or \
-         miss a goal.",
+        "A {} run of {} cases{machine}. A ratio is Blitz's cost divided by the rival's: Blitz \
+         is cheaper where a bar lies left of 1, and dearer where it lies right of 1. {losses} of \
+         {} rows are losses or miss a goal.",
         report.pace,
         report.cases.len(),
         rows.len()
@@ -153,12 +153,12 @@ pub(super) fn escape(text: &str) -> String {
 }
 
 const EXPLANATION: &str = "A ratio is Blitz's cost divided by the rival's in the same round: \
-    median (10th..90th percentile), below 1 Blitz is cheaper. cpu is the same for CPU time, \
-    speed-up is sequential time divided by Blitz's. Bars are medians, the thin lines on them reach \
+    median (10th..90th percentile). Below 1 Blitz is cheaper. cpu is the same for CPU time; \
+    speed-up is sequential time divided by Blitz's. Bars are medians; the thin lines on them reach \
     from the 10th to the 90th percentile of the rounds. Bars of ratios are on a logarithmic scale. \
-    Lines of latencies go through the percentiles of a turn, each the median of the rounds; time is \
-    on a logarithmic scale. Forks, blocks and inits are counted per run of a loop: cuts for another \
-    worker, blocks of items, states of map_init.";
+    A line of latencies connects the percentiles of a turn, and each of its points is the median \
+    of the rounds; time is on a logarithmic scale. Forks, blocks and inits are counts per run of a \
+    loop: cuts for another worker, blocks of items, states of map_init.";
 
 /// A wide table scrolls inside its box, and the page does not.
 const TABLE_BEGIN: &str = "<div class=\"wide\"><table>\n";
@@ -213,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn the_page_loads_nothing_and_knows_the_dark() {
+    fn the_page_loads_nothing_and_has_dark_colours() {
         let page = render(&table::tests::report());
         for outside in ["http://", "https://", "src=", "@import", "<script", "<link"] {
             assert!(!page.contains(outside), "{outside}");

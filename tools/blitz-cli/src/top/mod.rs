@@ -138,7 +138,8 @@ fn follow(
                 News::View(Box::new(view))
             }),
         };
-        // An error stays until a later reading succeeds. Then the last saved trace is shown again.
+        // An error stays until a later reading succeeds. Then the note about the last saved trace
+        // is shown again.
         let news = match report {
             Ok(news @ News::View(_)) => [Some(News::Note(note.clone())), Some(news)],
             Ok(news) => [Some(news), None],

@@ -110,7 +110,7 @@ impl Screen {
         self.scroll = 0;
     }
 
-    /// The pool after the one that is shown.
+    /// The pool after the one that is shown; `None` if there is no other pool.
     fn next_pool(&self) -> Option<String> {
         let View { pool, pools, .. } = self.view.as_ref()?;
         let at = pools.iter().position(|name| plain(name) == *pool)?;
@@ -309,7 +309,7 @@ mod tests {
         let text = drawn(&mut screen, 100, 24);
         assert!(text.find("app::Quiet") < text.find("│2"), "{text}");
         assert!(text.contains("alive v"), "{text}");
-        assert_eq!(press(&mut screen, "/qui"), None, "letters of a filter are no keys");
+        assert_eq!(press(&mut screen, "/qui"), None, "letters of a filter do not act as keys");
         assert!(drawn(&mut screen, 100, 24).contains("filter: qui_"));
         press(&mut screen, "\n");
         let text = drawn(&mut screen, 100, 24);
@@ -319,7 +319,7 @@ mod tests {
     }
 
     #[test]
-    fn keys_wish() {
+    fn keys_return_wishes() {
         let mut screen = screen();
         assert_eq!(press(&mut screen, "e"), Some(Wish::Explain));
         assert_eq!(press(&mut screen, "t"), Some(Wish::Trace));

@@ -1,11 +1,11 @@
-//! The differences between two readings, ready to be shown.
+//! What the screen shows: the differences between two readings.
 
 use serde_json::Value;
 
 use super::reading::{Reading, items, number};
 use crate::units::{count, percent, plain, time};
 
-/// What workers do, in the order of their bars.
+/// What workers do, in the order of the parts of their bars.
 pub const STATES: [&str; 5] = ["poll", "job", "search", "driver", "park"];
 
 /// Times that make requests wait, with their labels.
@@ -52,7 +52,7 @@ pub struct Latency {
 pub struct WorkerRow {
     pub name: String,
     pub state: String,
-    /// By [`STATES`].
+    /// The share of time in each of [`STATES`].
     pub shares: [f64; 5],
     pub stall: Option<String>,
 }
