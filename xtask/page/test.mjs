@@ -2,8 +2,9 @@
 //
 // node test.mjs --modules FOLDER --chromium PROGRAM --blitz PROGRAM --images FOLDER
 //
-// FOLDER of --modules has playwright-core below node_modules. Screenshots go to that of --images. With
-// --assets FOLDER the page's own files come from there, so that a change of them needs no build.
+// FOLDER of --modules has playwright-core below node_modules. Screenshots go to the folder of
+// --images. With --assets FOLDER the page's own files come from that folder, so that a change of
+// them needs no build.
 
 import { mkdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
@@ -90,7 +91,7 @@ async function namesStayText(page) {
   await page.locator('input[type="search"]').fill('');
 }
 
-/// Stalls and explanations as a server tells them, whatever this one can tell.
+/// Shows made-up stalls and explanations, which have parts that this server may not report.
 async function shapes(page, origin) {
   const task = { id: '0x7', type: 'app::api::handler::{{closure}}', site: 'src/api.rs:88:9', name: NAME, state: 'running', idle_ms: '93000', waits: [{ kind: 'io', detail: 'read fd 7 10.0.0.3:5432' }] };
   const stall = { worker: 1, tid: 4711, task, since_ns: '840000000', kind: 'blocked', syscall: 'futex', wchan: 'futex_wait_queue', behind: 12, events: ['poll begins'] };
@@ -121,7 +122,7 @@ async function shapes(page, origin) {
   await page.unrouteAll({ behavior: 'ignoreErrors' });
 }
 
-/// A worker is blocked, for real.
+/// Blocks a worker for real, and checks what the page shows.
 async function realStall(page, server, origin) {
   const ask = async (what) => (await fetch(origin + '/api/v1/' + what)).json();
   await page.goto(origin + '/#overview');
@@ -145,11 +146,11 @@ async function realStall(page, server, origin) {
   await server.post('/free');
   await page.emulateMedia({ colorScheme: 'light' });
   await page.goto(origin + '/#overview');
-  // A busy machine makes the page warn of too few cores.
+  // On a busy machine the page warns of too few cores. So any verdict will do that is not bad.
   await checks.until('nothing is stuck again', async () => await page.locator('.verdict').count() > 0 && await page.locator('.verdict.bad').count() === 0);
 }
 
-/// Tasks are probed, on a page with a token.
+/// Probes tasks on a page with a token.
 async function probe(context, troubles) {
   const server = await demo(given.blitz, 300, ['--token']);
   try {

@@ -14,10 +14,11 @@ use std::fmt::Display;
 use std::process::Command;
 use std::{fs, io};
 
-/// The cases of `blitz bench` that show that the tool works: one with one process, one with two.
+/// The cases of `blitz bench` that show that the tool works. The second one also has a process for
+/// the clients of each contestant.
 const SMOKE_CASES: [&str; 2] = ["fork-join/empty-tree-10/inside", "io/echo-64/64-connections"];
 
-/// The case for which all programs are built and checked; the shortest.
+/// The shortest case for which `blitz bench` builds and checks the Rayon programs on both cores.
 const PROGRAM_CASE: &str = "rayon/loop-100/outside";
 
 /// The packages whose examples are run, with their folders.
@@ -31,12 +32,12 @@ pub struct Extent {
     pub fast: bool,
     /// The caller has run `cargo test --workspace` itself.
     pub tested: bool,
-    /// Remove build folders that no later step uses.
+    /// Whether to remove build folders that no later step uses.
     pub sweep: bool,
 }
 
 impl Extent {
-    /// Removes the build folder `folder`, if the caller wants that.
+    /// Removes the build folder `folder`, if the caller asked for it.
     ///
     /// All folders together take tens of gigabytes, which a small machine does not have.
     fn sweep(self, folder: &str) {
@@ -105,7 +106,7 @@ fn deep(ladder: &mut Ladder, extent: Extent) {
             let io = ["clippy", "--package", "blitz-io"];
             command(job, &[&io[..], &lints].concat())?;
             command(job, &[&io[..], &["--all-features"], &lints].concat())?;
-            // In the workspace the feature is on, because the tool needs it.
+            // In a build of the workspace `io-uring` is on, because the tools need it.
             command(job, &["test", "--package", "blitz-io", "--lib", "--test", "backends"])?;
             command(job, &["test", "--package", "blitz-rt", "--test", "fs", "--test", "fs_file"])?;
             let macros = ["--package", "blitz-rt", "--features", "macros", "--test", "macros"];
@@ -210,7 +211,7 @@ fn deep(ladder: &mut Ladder, extent: Extent) {
     });
     ladder.step(
         "page",
-        "does the page show each fault in a browser, and nothing else wrong?",
+        "does the page show each fault in a browser, without errors of its own?",
         |job| {
             let browser = match page::Browser::find() {
                 Ok(browser) => browser,

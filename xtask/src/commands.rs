@@ -17,16 +17,18 @@ pub const TOKIO_PROGRAMS: &str = "bench/tokio-programs";
 /// The folder of the programs that use other crates.
 pub const ECOSYSTEM: &str = "ecosystem";
 
-/// Part of the names of tests that measure or need very deep stacks. AddressSanitizer keeps frames
-/// elsewhere, and ThreadSanitizer follows calls only to a depth of 64 Ki.
+/// Part of the names of tests that measure or need very deep stacks. Sanitizer builds skip them:
+/// AddressSanitizer keeps frames elsewhere, and ThreadSanitizer follows calls only to a depth of
+/// 64 Ki.
 const DEEP_STACKS: &str = "deep_nesting";
 
 /// Part of the names of tests whose signals may hit a sleeping thread.
 const SIGNALS_FROM_OUTSIDE: &str = "signal_from_outside";
 
-/// Part of the names of stress tests that run again on the signal scheduler: there they are in
-/// modules such as `stress_net`, which their own targets do not have. Optimised builds run them on
-/// both schedulers; sanitizer builds run them once, because they are slow.
+/// Part of the paths of stress tests in the target `signal_scheduler`, which runs them again on the
+/// signal scheduler. There they are in modules such as `stress_net`; their own targets have no such
+/// modules. Optimised builds run them on both schedulers; sanitizer builds run them once, because
+/// they are slow.
 pub const STRESS_AGAIN: &str = "stress_";
 
 /// `cargo` of the toolchain that runs this program.
@@ -210,7 +212,7 @@ pub fn attack(options: &[&str], sanitizer: bool) -> Command {
     let mut command = apart(command, "asan");
     under_address_sanitizer(&mut command);
     command.args(["run", "nightly", "cargo"]).args(run).args(["--target", SANITIZER_TARGET]);
-    // A sanitizer is slow: allow more time before it counts as a hang.
+    // A program with a sanitizer is slow: give it more time before it counts as hung.
     command.env("BLITZ_ATTACK_SLOWER", "5").args(["--", "--patience", "150"]).args(options);
     command
 }

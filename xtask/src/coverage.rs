@@ -1,5 +1,6 @@
 //! Checks `docs/coverage.md`: each row names files, items and tests that exist, and no line of the
-//! documents' checklist is missing. Also checks that `blitz-par` has every item of Rayon's API.
+//! source documents' checklist is missing. Also checks that `blitz-par` has every item of Rayon's
+//! API.
 
 mod inventory;
 
@@ -8,10 +9,10 @@ use std::collections::BTreeSet;
 use std::fmt;
 
 const PAGE: &str = "docs/coverage.md";
-/// The files that compose the names of benchmarks.
+/// The folders whose code composes the names of benchmarks.
 const CATALOGUE: &[&str] = &["bench/src/catalogue/", "bench/contestant/src/"];
 
-/// The documents' letters, and how many lines the checklist has for each.
+/// The letters of the source documents, and how many lines the checklist has for each.
 const CHECKLIST: &[(char, usize)] = &[('A', 8), ('B', 7), ('C', 5), ('D', 13), ('E', 6)];
 
 /// A wrong statement on the page.

@@ -32,7 +32,8 @@ pub fn tree(package: &str) -> Result<String, String> {
     Ok(String::from_utf8_lossy(&output.stdout).into_owned())
 }
 
-/// Packages and features that should not be in the tree of `root`, or are missing from it.
+/// A complaint for each package or feature that should not be in the tree of `root`, and one if the
+/// tree lacks `root` itself.
 pub fn findings(root: &str, tree: &str) -> Vec<String> {
     let mut found = Vec::new();
     let packages: Vec<(&str, &str)> = tree.lines().filter_map(package).collect();

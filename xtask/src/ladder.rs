@@ -1,4 +1,5 @@
-//! Runs one step after the other: a header, progress, the time it took, and a table at the end.
+//! Runs one step after the other. Prints a header, progress and the time of each step, and a table
+//! at the end.
 
 use crate::tree::root;
 use std::fs::{self, File};
@@ -9,9 +10,9 @@ use std::time::{Duration, Instant};
 
 /// How a step ended, unless it failed.
 pub enum Done {
-    /// With a remark for the table, which may be empty.
+    /// It passed. The text is a remark for the table, and may be empty.
     Passed(String),
-    /// The reason for skipping.
+    /// It was skipped, for this reason.
     Skipped(String),
 }
 
@@ -36,7 +37,7 @@ pub struct Job {
     shown: Instant,
 }
 
-/// A command that takes longer counts as hung and is killed. Its child processes are not.
+/// A command that takes longer counts as hung and is killed. Its child processes are not killed.
 const LIMIT: Duration = Duration::from_secs(40 * 60);
 /// How often a step reports progress if there is no terminal.
 const SIGN_OF_LIFE: Duration = Duration::from_secs(20);

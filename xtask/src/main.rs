@@ -37,11 +37,12 @@ cargo xtask ci --fast        only formatting, lints, tidy and documentation
 cargo xtask ci --tested      without `cargo test --workspace`, which you have run yourself
 cargo xtask ci --sweep       removes build folders that no later step uses: for machines with little disk
 cargo xtask tidy             the rules of the house
-cargo xtask graph [CRATE]    which module names which, and circles; --write draws the order in ARCHITECTURE.md
+cargo xtask graph [CRATE]    which module names which, and the circles among them; --write draws the order in
+                             ARCHITECTURE.md
 cargo xtask unsafe           how much unsafe code each file has; --write puts it into SECURITY.md
 cargo xtask coverage-check   whether docs/coverage.md names what exists, and blitz-par has what Rayon has
 cargo xtask loom [FILTER]    the models of blitz-parts (those with FILTER in their name)
-cargo xtask orderings        weakens each ordering and fence of blitz-parts in turn: some model has to fail
+cargo xtask orderings        weakens each ordering and fence of blitz-parts in turn, and expects some model to fail
     [FOLDER…] [--changed] [--own] [--listed] [--only TEXT] [--jobs N]
 cargo xtask shuttle [FILTER] pools in random schedules (the programs whose path begins with FILTER)
 cargo xtask asan [FILTER]    the library's tests under AddressSanitizer; needs a nightly toolchain
@@ -53,7 +54,7 @@ cargo xtask attack           programs that have broken the pool, then random mix
 cargo xtask load-tools       HTTP servers driven by wrk and h2load, which have to be installed
 cargo xtask page [--write]   the page of a live pool in Chromium, and a trace in Perfetto's engine; --write makes the
                              screenshots of docs/insight.md
-cargo xtask suites           Rayon's tests on the drop-in rayon-core and on blitz-par, and those of crates that use it
+cargo xtask suites           Rayon's tests on the drop-in rayon-core and on blitz-par; tests of crates that use Rayon
     [--fast | --long] [--only NAME] [--repeat N] [--threads N,N]
 cargo xtask package          the packages that would be published, in order; --verify builds each of them
 cargo xtask crates           crates that services use, each in a small program against real peers

@@ -38,7 +38,7 @@ fn join(module: &str, name: &str) -> String {
     if module.is_empty() { name.to_owned() } else { format!("{module}::{name}") }
 }
 
-/// The path of the module around `module`, which is not the root.
+/// The path of the module around `module`, and `module` must not be the root.
 fn parent(module: &str) -> &str {
     module.rsplit_once("::").map_or("", |(parent, _)| parent)
 }
@@ -170,7 +170,7 @@ struct Scope {
     mentions: Vec<Mention>,
     /// Words outside `use` items that may be imported names.
     words: BTreeSet<String>,
-    /// The macros that it defines by `macro_rules`.
+    /// The macros that the module defines by `macro_rules`.
     macros: BTreeSet<String>,
 }
 
@@ -269,8 +269,8 @@ impl Crate {
                     let scope = self.scopes.get(&at);
                     let import = scope.and_then(|scope| scope.imports.get(name));
                     let rest = &segments[index + 1..];
-                    // A module and a function of one name: a path that ends here means the
-                    // function.
+                    // A module and a function may have the same name. A path that ends here means
+                    // the function.
                     let is_module =
                         self.scopes.contains_key(&child) && (import.is_none() || !rest.is_empty());
                     if is_module {
@@ -408,7 +408,7 @@ impl<'a> Reader<'a> {
                             at += 2;
                         }
                         let scope = self.scope();
-                        // `use a;` makes a macro that is defined here known under its own path.
+                        // `use a;` only gives a path to a macro that this module defines.
                         if segments.len() > 1 {
                             scope.imports.insert(known_as, segments.clone());
                             scope.mentions.push(Mention { segments, line, kind });

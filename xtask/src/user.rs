@@ -6,13 +6,14 @@ use std::fs;
 use std::io;
 use std::process::Command;
 
-/// Links that a user writes, and a name of `blitz::io` that Tokio has here, too.
+/// The source of the crate: links as users write them, and a name of `blitz::io` that Tokio has,
+/// too, with its feature `io-std`.
 const LIBRARY: &str = "\
 //! See [blitz::join], [`blitz::scope`], [`blitz::spawn`], [`blitz::Pool`], [`blitz::Pool::join`],
 //! [`blitz::Runtime`], [`blitz::Runtime::block_on`], [`blitz::Builder::start_paused`],
 //! [`blitz::task`], [`blitz::select`], [`blitz::macros::join`], [`blitz::main`], [`blitz::io`].
 
-/// Blitz's, although Tokio has one here.
+/// Returns Blitz's type, although Tokio has one of this name in this build.
 pub fn input() -> blitz::io::Stdin {
     use blitz::io::*;
     stdin()
@@ -40,7 +41,7 @@ pub fn docs() -> io::Result<Command> {
         "[package]\nname = \"user\"\nversion = \"0.0.0\"\nedition = \"2024\"\npublish = false\n\n\
          [dependencies]\n\
          blitz-rt = {{ path = {:?}, features = {FEATURES:?} }}\n\
-         # As another crate may ask for it.\n\
+         # Another crate may turn this feature on.\n\
          tokio = {{ version = \"1\", default-features = false, features = [\"io-std\"] }}\n\n\
          [workspace]\n",
         root().join("crates/blitz")

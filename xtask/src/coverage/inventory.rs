@@ -1,5 +1,6 @@
-//! The items of Rayon 1.12 that `blitz-par` must have, by name. Every method is in its trait's
-//! body, and some law calls every method and every function.
+//! The items of Rayon 1.12 that `blitz-par` must have, by name. The check expects every method in
+//! the body of its trait. The laws, which are tests of `blitz-par`, must call every method and
+//! every function.
 
 use super::Finding;
 use crate::source::{Token, after_group, starts_with};
@@ -108,7 +109,7 @@ const METHODS: &[(&str, &[&str])] = &[
             "len",
         ],
     ),
-    // Here every parallel iterator has them, not only indexed ones.
+    // In `blitz-par` every parallel iterator has them, in Rayon only indexed ones.
     ("ParallelIteratorExt", &["with_min_len", "with_max_len"]),
     (
         "ParallelSlice",
@@ -170,7 +171,7 @@ const METHODS: &[(&str, &[&str])] = &[
     ("ParallelBridge", &["par_bridge"]),
 ];
 
-/// Functions that make iterators, methods of `Repeat`, and those of exact chunks.
+/// Functions that make iterators, methods of `Repeat`, and methods of exact chunks.
 const FUNCTIONS: &[&str] = &[
     "empty",
     "once",
@@ -186,8 +187,9 @@ const FUNCTIONS: &[&str] = &[
     "take_remainder",
 ];
 
-/// How many entries the tables of `laws/surface.rs` have, which the compiler checks: conversions,
-/// collect targets, what can be extended, what can be drained, results of `try_` methods.
+/// The tables of types in `laws/surface.rs`, and how many entries each has: conversions, collect
+/// targets, what can be extended, what can be drained, results of `try_` methods. The compiler
+/// checks that the numbers which the tables state are true.
 const TABLES: &[(&str, usize)] = &[
     ("CONVERSIONS", 74),
     ("COLLECT_TARGETS", 32),

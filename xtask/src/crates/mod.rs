@@ -1,5 +1,5 @@
 //! Runs crates that services use, each in a small program on Blitz. The workspace `ecosystem/` has
-//! the programs, `docs/crates.md` the results.
+//! the programs, and `docs/crates.md` has the results.
 
 #[path = "../../../tools/blitz-cli/src/crates/catalogue.rs"]
 mod catalogue;
@@ -78,7 +78,7 @@ fn promised(package: &str) -> impl Iterator<Item = (&'static Entry, String)> {
     })
 }
 
-/// Builds and runs the programs and prints the table; returns whether all of them passed.
+/// Builds and runs the programs, and prints a line for each test; returns whether no test failed.
 pub fn run(options: &Options) -> io::Result<bool> {
     let only = match options.only.as_deref() {
         None => None,
@@ -123,7 +123,7 @@ pub fn run(options: &Options) -> io::Result<bool> {
         let mut port = commands::ecosystem(&["run", "--locked", "--quiet", "--package", PORT]);
         println!("$ {}", describe(&port));
         good &= port.status()?.success();
-        // The diff between the port and the service for Tokio, as the example documents it.
+        // Check the diff that leads from the service for Tokio to the port.
         let mut diff = commands::undo_port();
         println!("$ {}", describe(&diff));
         good &= diff.status()?.success();
@@ -165,7 +165,7 @@ fn run_package(
     Ok(Some(all))
 }
 
-/// Why the outcomes of a program that ended so cannot be trusted, if that is the case.
+/// Why the outcomes in `found` cannot be trusted, if the program's end shows that.
 fn complaint(ended: &Ended, found: &BTreeMap<String, Outcome>) -> Option<String> {
     match ended {
         Ended::Well => None,

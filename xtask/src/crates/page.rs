@@ -20,11 +20,11 @@ pub fn version(entry: &Entry) -> io::Result<Option<String>> {
     Ok(locked(&fs::read_to_string(root().join(LOCK))?, entry))
 }
 
-/// The version of the crate that its package depends on, by the text of a lock file.
+/// The version of the crate that the package of `entry` depends on, by the text of a lock file.
 fn locked(lock: &str, entry: &Entry) -> Option<String> {
     let of = |name| lock.split("[[package]]").filter(move |text| named(text, name));
     let wanted = of(entry.package).find_map(|package| {
-        // A dependency has a version behind its name if the file has several versions of it.
+        // A dependency has a version after its name if the file has several versions of the crate.
         let words = package.lines().filter_map(|line| line.trim().strip_prefix('"'));
         let mut words = words.map(|line| line.trim_end_matches(['"', ',']).split(' '));
         words.find_map(|mut words| (words.next() == Some(entry.name)).then(|| words.next()))

@@ -6,8 +6,8 @@ use std::collections::BTreeSet;
 use std::io;
 use std::process::Command;
 
-/// The folders of blitz-parts whose files differ from the last commit of the main branch. On that
-/// commit itself, compares with the commit before.
+/// The folders of blitz-parts whose files differ from the last commit that HEAD shares with the
+/// main branch. If HEAD is that commit itself, compares with the commit before.
 ///
 /// # Errors
 /// If git fails, or if a shallow clone lacks the commit to compare with.

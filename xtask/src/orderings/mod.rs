@@ -48,7 +48,7 @@ enum Verdict {
     Unreached,
     /// Some model did not end in time, and no other fails.
     TimedOut { model: String },
-    /// The list gives a reason; it was not tried.
+    /// The list gives a reason, so the site was not tried.
     Accepted,
     /// The time was over. `doubtful` means that the model in the table passes without the ordering.
     Untried { doubtful: bool },
@@ -159,15 +159,15 @@ impl Page<'_> {
 /// Which models are tried, in this order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Round {
-    /// Those of the site's folder that reach it soon.
+    /// Those of the site's folder that reach it in their first executions.
     Own,
-    /// Those of the site's folder that reach it at all, if none does soon.
+    /// Those of the site's folder that reach it in any execution, if no model was tried so far.
     OwnAgain,
-    /// Those of other folders that reach it soon.
+    /// Those of other folders that reach it in their first executions.
     Others,
 }
 
-/// Tries sites, as many at once as there are jobs.
+/// Tries sites. Each job tries one site at a time.
 struct Court<'a> {
     models: &'a Models,
     page: &'a Page<'a>,
@@ -322,7 +322,7 @@ impl Verdict {
                 Some("no model needs this ordering, and no reason is listed")
             }
             Verdict::Untried { doubtful: true } => Some(
-                "the model that needed this ordering does not; try the folder without --changed",
+                "the model that needed this ordering passes without it; retry without --changed",
             ),
             _ => None,
         }

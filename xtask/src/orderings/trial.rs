@@ -65,7 +65,7 @@ pub enum Outcome {
 }
 
 impl Models {
-    /// Builds the program and asks it for its tests.
+    /// Builds the program and lists its tests, canaries excepted.
     pub fn build() -> io::Result<Models> {
         let mut build = commands::loom(None);
         build.args(["--no-run", "--message-format", "json"]).stderr(Stdio::inherit());
@@ -96,7 +96,8 @@ impl Models {
             Extent::Whole => (&model.whole, "whole"),
         };
         known.get_or_init(|| {
-            // Another run may still write the cache of an older program.
+            // The name has the time of the build, because another run may still write the cache
+            // of an older program.
             let built = self.built.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
             let path = self.log(&model.name, &format!("{name}-{}", built.as_millis()));
             let text = fs::read_to_string(&path).ok().unwrap_or_else(|| {
@@ -111,8 +112,8 @@ impl Models {
         })
     }
 
-    /// Runs `model` unchanged. Returns lines: the time in milliseconds, then the sites; and whether
-    /// the model passed. A model that did not may have missed sites.
+    /// Runs `model` unchanged. Returns lines, first the time in milliseconds and then the sites;
+    /// also returns whether the model passed. A model that failed may have missed sites.
     fn look(&self, model: &Model, extent: Extent) -> (String, bool) {
         let sites = self.log(&model.name, "sites");
         let _ = fs::remove_file(&sites);

@@ -10,7 +10,8 @@ pub struct Suite {
     pub source: Source,
     /// Folders of `shims` that stand in for published packages of the same name.
     pub shims: &'static [&'static str],
-    /// Options of `cargo test`: with `--doc` of the run, otherwise only of the build (`--no-run`).
+    /// Options of `cargo test`. If `--doc` is among them, they are for the run, otherwise only for
+    /// the build (`--no-run`).
     pub options: &'static [&'static str],
     /// Test files that `--fast` leaves out.
     pub slow: &'static [&'static str],
@@ -44,7 +45,7 @@ const fn package(name: &'static str, version: &'static str) -> Source {
     Source::Package { name, version, copy: name, prepare: |_| Ok(()) }
 }
 
-/// rayon-core's own tests, from outside.
+/// rayon-core's own tests, moved into a package that depends on rayon-core.
 const MOVED: Source = Source::Package {
     name: "rayon-core",
     version: "1.13.0",
@@ -52,7 +53,7 @@ const MOVED: Source = Source::Package {
     prepare: moved::move_tests_out,
 };
 
-/// rayon's own tests, from outside, on the facade over Blitz's own iterators.
+/// rayon's own tests, moved into a package that depends on the facade over Blitz's iterators.
 const FACADE: Source = Source::Package {
     name: "rayon",
     version: "1.12.0",

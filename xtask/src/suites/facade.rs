@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 const MANIFEST: &str = r#"[package]
 name = "moved"
 version = "0.0.0"
-# Examples of this edition are built as one program.
+# In this edition all documentation examples are built as one program.
 edition = "2024"
 
 [workspace]

@@ -107,8 +107,8 @@ fn copy_folder(from: &Path, to: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Makes the copy a workspace of its own, because it lies inside this repository's workspace. Its
-/// lock file may name another version of the patched package.
+/// Makes the copy a workspace of its own, because it lies inside this repository's workspace.
+/// Removes its lock file, which may name another version of the patched package.
 fn own_workspace(manifest: &Path) -> io::Result<()> {
     let text = fs::read_to_string(manifest)?;
     if !text.contains("\n[workspace]") {

@@ -89,7 +89,7 @@ pub struct Outcome {
     pub counts: Counts,
     pub time: Duration,
     pub proof: Proof,
-    /// Whether cargo built the shim into it.
+    /// Whether the suite's dependencies, as cargo resolves them, include every shim.
     pub in_graph: bool,
     pub complaints: Vec<String>,
 }
@@ -340,7 +340,7 @@ pub enum Ended {
     Not,
 }
 
-/// Runs `command`, with its output in `log`, and ends it after `limit`.
+/// Runs `command`, with its output in `log`, and kills it after `limit`.
 pub fn wait(command: &mut Command, log: &Path, limit: Duration) -> io::Result<Ended> {
     let file = File::create(log)?;
     let begin = Instant::now();

@@ -24,9 +24,9 @@ const ATOMICS: &[&str] = &[
 const OUTSIDE: &[(&str, &str)] = &[
     ("crates/blitz-parts/src/prim.rs", "it is where atomics come from"),
     ("crates/blitz-core/src/door/backend.rs", "whether any clock was ever stopped: set once"),
-    ("crates/blitz-parts/src/prim/randomised.rs", "as above, under shuttle"),
-    ("crates/blitz-parts/src/prim/stand_ins.rs", "as above, what shuttle lacks"),
-    ("crates/blitz-parts/src/prim/weaken.rs", "as above, for `xtask orderings`"),
+    ("crates/blitz-parts/src/prim/randomised.rs", "the atomics of prim.rs under shuttle"),
+    ("crates/blitz-parts/src/prim/stand_ins.rs", "stand-ins for what shuttle lacks"),
+    ("crates/blitz-parts/src/prim/weaken.rs", "weakened orderings, for `xtask orderings`"),
     ("crates/blitz-parts/src/counter.rs", "statistics: no thread decides anything by them"),
     ("crates/blitz-parts/src/slots.rs", "a table that only grows, each slot set once"),
     ("crates/blitz-parts/src/stock/block.rs", "it uses the alignment of an atomic and has none"),
@@ -39,7 +39,7 @@ const OUTSIDE: &[(&str, &str)] = &[
         "a count that a signal handler raises; a socket notifies",
     ),
     ("crates/blitz-io/src/timers/clock.rs", "the clock of tests: one word, moved by exchanges"),
-    ("crates/blitz-io/src/timers/estimate.rs", "a rate that was measured; each value will do"),
+    ("crates/blitz-io/src/timers/estimate.rs", "a rate that was measured; any value will do"),
     (
         "crates/blitz-io/src/timers/mod.rs",
         "a tick that is never later than now; an old one will do",

@@ -53,13 +53,13 @@ pub const RULES: &[(&str, &str, Rule)] = &[
     ("parts", "a protocol has a model.rs, and the headings of its doc in order", parts::check),
     (
         "invariants",
-        "a numbered invariant has a test, a numbered test its invariant",
+        "a numbered invariant has a test, and a numbered test has an invariant",
         invariants::check,
     ),
     ("models", "each model states a minimum, each breakable step has a canary", models::check),
     (
         "orderings",
-        "each ordering is in docs/orderings.md, each reason has its ordering",
+        "each ordering is in docs/orderings.md, and each listed reason has an ordering",
         orderings::check,
     ),
     (
@@ -82,7 +82,7 @@ pub const RULES: &[(&str, &str, Rule)] = &[
     ("tour", "the tour of ARCHITECTURE.md has at most 1,500 lines", tour::check),
     (
         "words",
-        "comments name actors, have at most 100 columns and number no document",
+        "comments name actors, have at most 100 columns and name no document by number",
         words::check,
     ),
     ("leftovers", "no todo!, unimplemented!, dbg!; no sleeping in tests", leftovers::check),

@@ -42,7 +42,7 @@ fn steps<'a>(tokens: &[Token<'a>], call: &str) -> Vec<&'a str> {
 }
 
 /// Every `X` of `Step::X` in functions that run a canary, because a step may first be bound to a
-/// name.
+/// name. Steps that only a `check_without` names do not count.
 fn canary_steps<'a>(tokens: &[Token<'a>]) -> Vec<&'a str> {
     let mut found = Vec::new();
     for start in (0..tokens.len()).filter(|&at| tokens[at].text == "fn") {
@@ -94,7 +94,7 @@ fn minimums(file: &File, tokens: &[Token<'_>], report: &mut Report) {
         let is_call = starts_with(tokens, at + 1, &["("])
             && !(at > 0 && matches!(tokens[at - 1].text, "fn" | "."));
         let Some(minimum) = tokens.get(minimum).filter(|_| is_call) else { continue };
-        // A folder's own `check`, whose callers state the minimum.
+        // This call is in a folder's own `check`, whose callers state the minimum.
         let passes_on = ["fn", "check", "(", minimum.text, ":"];
         if (0..tokens.len()).any(|at| starts_with(tokens, at, &passes_on)) {
             continue;

@@ -70,8 +70,8 @@ pub const ORDERS: &[Order] = &[
             layer("state", &[&["state"]]),
             layer("base", &[&["base"]]),
         ],
-        // A team holds its workers, which point to it. It also holds the latch of another team's
-        // worker that waits for its end.
+        // A team holds its workers, which point to the team. A team also holds the latch of a
+        // worker of another team that waits for the first team's end.
         recursive: &[("team", "team::latch"), ("team", "team::worker")],
         known: &[],
     },
@@ -130,8 +130,8 @@ pub const ORDERS: &[Order] = &[
             ),
         ],
         recursive: &[
-            // A task's header has room for its neighbours in a list and for a waker, and knows how
-            // to run it: all of these point to headers.
+            // A task's header has room for a waker and for its neighbours in a list, and it knows
+            // how to run the task. All of these point to headers.
             ("task", "task::join_waker"),
             ("task", "task::owned"),
             ("task", "task::runnable"),

@@ -1,5 +1,5 @@
-//! Checks that the crates in `crates/` can be published, and in which order, and that no other
-//! package can.
+//! Checks that the crates in `crates/` can be published, in the order of [`ORDER`], and that no
+//! other package can be published.
 
 use super::{Finding, Report, manifests};
 use crate::tree::{File, Tree};
@@ -28,7 +28,7 @@ const FIELDS: &[&str] = &[
     "[package.metadata.docs.rs]",
 ];
 
-/// How many keywords and categories a registry takes.
+/// How many keywords a registry takes at most, and how many categories.
 const TAGS_MAX: usize = 5;
 
 /// The host of addresses that are not known yet. The domain `invalid` is reserved and never
