@@ -27,7 +27,7 @@ async fn trace(provider: SdkTracerProvider, exporter: InMemorySpanExporter) -> V
 #[blitz::test(workers = 2)]
 async fn as_is() {
     let exporter = InMemorySpanExporter::default();
-    // The batches are exported by a thread of the crate's own.
+    // The crate has a thread that exports the batches.
     let provider = SdkTracerProvider::builder().with_batch_exporter(exporter.clone()).build();
     assert_eq!(trace(provider, exporter).await, ["step", "request"]);
 }

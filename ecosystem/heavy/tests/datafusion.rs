@@ -21,7 +21,7 @@ fn session() -> Result<SessionContext> {
     Ok(session)
 }
 
-/// Returns for each digit the sum of the numbers that end in it, by SQL.
+/// Computes with SQL, for each digit, the sum of the numbers that end in that digit.
 async fn sums() -> Result<Vec<i64>> {
     let query = "select number % 10 as digit, sum(number) as total from numbers \
                  group by number % 10 order by digit";

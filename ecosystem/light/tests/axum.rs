@@ -68,7 +68,8 @@ async fn as_a_guest() {
         .route(
             "/events",
             get(|State(seen): State<Arc<Notify>>| async {
-                // There is one event. Until it comes, the server sends comments to stay alive.
+                // There is one event. Until it comes, the server sends comments that keep the
+                // stream alive.
                 let events = stream::once(async move {
                     seen.notified().await;
                     Ok::<_, Infallible>(Event::default().data("1"))

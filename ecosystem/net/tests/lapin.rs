@@ -197,7 +197,7 @@ async fn work(connection: Connection) {
 
 #[blitz::test(workers = 2)]
 async fn by_trait() {
-    // The parts of the trait that lapin itself does not use: other sockets, and ticks.
+    // Test the parts of the trait that lapin itself does not use: other sockets, and ticks.
     let (here, mut there) = std::os::unix::net::UnixStream::pair().unwrap();
     let mut here = Blitz.register(here).unwrap();
     let written = ::futures_util::AsyncWriteExt::write_all(&mut here, b"hello").await;

@@ -7,7 +7,7 @@ use futures_util::StreamExt;
 use std::future::pending;
 use std::time::{Duration, Instant};
 
-/// What the server can do.
+/// The methods of the server.
 #[::tarpc::service]
 trait Numbers {
     /// Doubles a number.

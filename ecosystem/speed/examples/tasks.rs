@@ -1,5 +1,6 @@
-//! Tasks of Blitz on one worker, with a Tokio guest or without: a program whose instructions are
-//! counted, because clocks differ more between two equal pools than a guest could cost.
+//! Runs tasks of Blitz on one worker, with a Tokio guest or without. Count the instructions of this
+//! program instead of measuring time: the times of two equal pools differ by more than a guest
+//! could cost.
 //!
 //! ```text
 //! cargo build --release -p speed --example tasks

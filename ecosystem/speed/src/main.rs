@@ -1,10 +1,10 @@
 //! Measures the cost of a Tokio guest, and compares Blitz's HTTP client with reqwest.
 //!
-//! `cargo run --release -p speed` in `ecosystem/`; with a word after `--`, only the rows whose
-//! names contain it. Each row has ratios of two measurements that follow each other, by the clock
-//! and by the CPU time of the process: the median of several rounds, with the lowest and the
-//! highest one, and the ratio of the best measurement of each. The peer is a server of plain
-//! threads in the same process, so it costs every contestant the same.
+//! Run it in `ecosystem/` by `cargo run --release -p speed`. With a word after `--`, it measures
+//! only the rows whose names contain that word. Each row has ratios of two measurements that follow
+//! each other, by the clock and by the CPU time of the process: the median of several rounds, with
+//! the lowest and the highest one, and the ratio of the best measurement of each. The peer is a
+//! server of plain threads in the same process, so it costs every contestant the same.
 
 use blitz_hyper::Client;
 use bytes::Bytes;
@@ -121,7 +121,7 @@ fn compare(what: &str, goal: &str, mut one: impl FnMut() -> Cost, mut other: imp
     }
 }
 
-/// The CPU time of this process in seconds: threads that have ended included.
+/// The CPU time of this process in seconds, including that of threads that have ended.
 fn cpu_time() -> f64 {
     let now = clock_gettime(ClockId::ProcessCPUTime);
     now.tv_sec as f64 + now.tv_nsec as f64 / 1e9
@@ -134,7 +134,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let tokio =
         tokio::runtime::Builder::new_multi_thread().worker_threads(WORKERS).enable_all().build()?;
 
-    // Tokio as its own guest: what crossing from one runtime to another costs.
+    // Tokio as its own guest shows the cost of crossing from one runtime to another.
     let second =
         tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build()?;
 
