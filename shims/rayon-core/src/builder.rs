@@ -148,8 +148,8 @@ impl<S> ThreadPoolBuilder<S> {
         self
     }
 
-    /// Sets the number of threads. 0, the default, means the value of `RAYON_NUM_THREADS`, else one
-    /// per core.
+    /// Sets the number of threads. 0, the default, means the value of `RAYON_NUM_THREADS` or of
+    /// `RAYON_RS_NUM_CPUS`, else one per core.
     pub fn num_threads(mut self, num_threads: usize) -> Self {
         self.num_threads = num_threads;
         self

@@ -73,7 +73,7 @@ where
     blitz_core::spawn_detached(func);
 }
 
-/// As [`spawn`]; jobs that a thread spawned this way start in that order.
+/// As [`spawn`]; the jobs that a thread spawns this way start in the order of their spawning.
 pub fn spawn_fifo<F>(func: F)
 where
     F: FnOnce() + Send + 'static,

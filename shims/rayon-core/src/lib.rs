@@ -15,14 +15,14 @@
 //! |---|---|
 //! | `RAYON_NUM_THREADS`, else `RAYON_RS_NUM_CPUS` | the number of threads, for pools without a setting |
 //! | `BLITZ_WAIT=descendants` | a waiting thread runs only descendants of the job that it waits for |
-//! | `BLITZ_SHIM_PROOF=FILE` | when the process ends, a line with the pools' counters is appended |
+//! | `BLITZ_SHIM_PROOF=FILE` | the process appends a line with its pools' counters when it ends |
 //!
 //! # What differs from the original
 //! - [`ThreadPoolBuilder::breadth_first`] is accepted and ignored.
 //! - Threads that the pool starts itself are named `blitz-0` … unless `thread_name` says otherwise.
 //! - [`yield_now`] and [`yield_local`] run the oldest local job, not the newest.
-//! - With `use_current_thread`, dropping the pool on any thread runs the jobs that are left and
-//!   releases the thread, which can then join another pool.
+//! - With `use_current_thread`, dropping the pool releases the thread, which can then join another
+//!   pool. The jobs that are left still run: on that thread if it drops the pool, else on another.
 //! - Jobs that threads outside the pool spawn in a burst start in no particular order.
 //! - There is no fallback for targets without threads.
 

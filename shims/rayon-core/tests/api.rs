@@ -223,7 +223,7 @@ fn an_unhandled_panic_aborts() {
     }
 }
 
-/// Time for the process to abort.
+/// Gives the process time to abort.
 fn wait_for_the_end() {
     let (_sender, receiver) = channel::<()>();
     assert_eq!(receiver.recv_timeout(Duration::from_secs(10)), Err(RecvTimeoutError::Timeout));
@@ -232,7 +232,7 @@ fn wait_for_the_end() {
 #[test]
 #[ignore = "run by another test"]
 fn spawn_a_panic() {
-    rayon_core::spawn(|| panic!("nobody waits for this"));
+    rayon_core::spawn(|| panic!("no thread waits for this"));
     wait_for_the_end();
 }
 
@@ -240,6 +240,6 @@ fn spawn_a_panic() {
 #[ignore = "run by another test"]
 fn panic_in_the_handler() {
     let builder = ThreadPoolBuilder::new().panic_handler(|_| panic!("again"));
-    builder.build().unwrap().spawn(|| panic!("nobody waits for this"));
+    builder.build().unwrap().spawn(|| panic!("no thread waits for this"));
     wait_for_the_end();
 }

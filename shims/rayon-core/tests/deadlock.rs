@@ -23,7 +23,7 @@ fn watched(program: impl FnOnce() + Send + 'static) {
         done.send(()).unwrap();
     });
     if wait.recv_timeout(Duration::from_secs(120)) == Err(RecvTimeoutError::Timeout) {
-        eprintln!("it hangs");
+        eprintln!("the program hangs");
         std::process::abort();
     }
     thread.join().unwrap();
