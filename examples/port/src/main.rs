@@ -1,13 +1,13 @@
 //! A service with axum, sqlx and reqwest, written for Tokio, on Blitz.
 //!
 //! [`from-tokio.diff`](../from-tokio.diff) is the whole port: `blitz-rt` with the feature
-//! `tokio-guest` beside Tokio, and the attribute. Everything else is unchanged: `axum::serve`, the
-//! pool of connections and the client run on the guest's reactor and timers.
+//! `tokio-guest` beside Tokio, the attribute, and the handler `look`. Nothing else changes:
+//! `axum::serve`, the pool of connections and the client run on the guest's reactor and timers.
 //!
-//! The handler is what the port is for: it computes, and forks right where it is. `axum::serve`
-//! runs handlers on the guest's one thread, which waits for the fork. That is fine for a fork of
-//! microseconds. A handler that computes for longer awaits `blitz::spawn_cpu`, or the service is
-//! served by `blitz_hyper::serve`, so that other requests go on.
+//! The handler `look` is what the port is for: it computes, and forks right where it is.
+//! `axum::serve` runs handlers on the guest's one thread, which waits for the fork. That is fine
+//! for a fork of microseconds. If a handler computes for longer, it awaits `blitz::spawn_cpu`, or
+//! `blitz_hyper::serve` serves it, so that other requests go on.
 
 use axum::extract::{Path, State};
 use axum::routing::{get, post};
