@@ -289,6 +289,32 @@ pub const IO_EVENTS_MAX: usize = 256;
 /// leaves work to one worker that two would finish sooner.
 pub const DRIVER_TASKS_PART: usize = 32;
 
+/// The length of a trial, in which a worker learns whether it waits for a processor, and how much
+/// the pool polls. The system's scheduler lets each thread run for 1 to 4 ms.
+pub const CROWD_TRIAL: Duration = Duration::from_millis(8);
+
+/// Workers wait much for processors if, together, they wait for more than one part in this many of
+/// a trial.
+pub const CROWD_WAIT_PART: u32 = 8;
+
+/// Of how many workers a trial adds up the waits: each costs the read of a small file, about 5 us.
+pub const CROWD_ASKS: usize = 8;
+
+/// One worker is no worse than several if the pool polls at least this part of what it polled with
+/// help. The polls of equal trials differ by a few hundredths.
+pub const CROWD_NO_WORSE: f64 = 0.9;
+
+/// How long a worker stays with what was better in a trial: at first, and at most. At most, less
+/// than one request in a hundred meets a trial, and processors that become free are noticed after a
+/// second.
+pub const CROWD_REST_MIN: Duration = Duration::from_millis(32);
+/// See [`CROWD_REST_MIN`].
+pub const CROWD_REST_MAX: Duration = Duration::from_millis(1_024);
+
+/// How long the tasks may take that a worker keeps to itself while it is better alone: about as
+/// long as a second worker would wait for a processor.
+pub const CROWD_KEEPS: Duration = Duration::from_millis(4);
+
 /// Spins of a thread that finds a wheel's lock taken, before it yields its core. The holder is done
 /// in less time, unless it has lost its own core.
 pub const WHEEL_SPINS: u32 = if MODELLED { 0 } else { 64 };

@@ -6,14 +6,15 @@ use super::own::Tasks;
 use super::share::{enqueue_all, schedule_from_outside};
 use crate::base::Id;
 use crate::base::context::Polling;
-use crate::state::{Turn, is_of_schedule, outcome};
+use crate::state::{Totals, Turn, is_of_schedule, outcome};
 use crate::team::Worker;
-use blitz_parts::prim::{Step, broken};
+use blitz_parts::prim::{Instant, Step, broken};
 use blitz_parts::queue::Chain;
 use blitz_parts::task::{Place, Ran, Runnable};
 use blitz_parts::thread;
-use blitz_parts::tuning::{DRIVER_TASKS_PART, LIFO_POLLS_MAX};
+use blitz_parts::tuning::{CROWD_ASKS, CROWD_KEEPS, DRIVER_TASKS_PART, LIFO_POLLS_MAX};
 use std::mem::ManuallyDrop;
+use std::sync::PoisonError;
 
 impl Tasks<'_> {
     /// Queues a task that was woken or spawned on this worker. Usually it goes into the LIFO slot,
@@ -65,12 +66,35 @@ impl Tasks<'_> {
         }
     }
 
-    /// Whether this worker will probably finish the tasks in its ring before another could help.
+    /// Whether this worker wakes no other for the tasks in its ring.
     ///
-    /// That is so if there are few of them, or if the pool has only one worker.
+    /// That is so if there are few of them, if the pool has only one worker, or if another worker
+    /// would only take a processor from other threads.
     pub(crate) fn has_few_tasks(self) -> bool {
-        let few = self.own().tasks.tick.interval() / DRIVER_TASKS_PART;
-        self.queues.ring.len() <= few || self.team().num_workers() < 2
+        let tick = &self.own().tasks.tick;
+        let (count, few) = (self.queues.ring.len(), tick.interval() / DRIVER_TASKS_PART);
+        count <= few
+            || self.team().num_workers() < 2
+            || tick.time_of(count) <= CROWD_KEEPS && self.is_better_alone()
+    }
+
+    fn is_better_alone(self) -> bool {
+        let mut crowd = self.team().crowd.lock().unwrap_or_else(PoisonError::into_inner);
+        crowd.is_better_alone(self.index(), Instant::now(), || self.totals())
+    }
+
+    /// The waits of this worker and those with the next numbers, and the polls of all.
+    #[cold]
+    fn totals(self) -> Totals {
+        let (team, count) = (self.team(), self.team().num_with_spares());
+        let asked =
+            (0..count.min(CROWD_ASKS)).map(|next| team.worker((self.index() + next) % count));
+        let waited = |worker: &Worker| Some(thread::shares(worker.seat.thread()?)?.delayed);
+        let polls = |worker: &Worker| worker.queues.counters.polled.get();
+        Totals {
+            waited: asked.flatten().filter_map(waited).sum(),
+            polls: team.workers().map(polls).sum(),
+        }
     }
 
     /// As [`next`](Self::next), but not inlined, for waits, which have many call sites and are slow

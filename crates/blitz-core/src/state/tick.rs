@@ -206,6 +206,11 @@ impl Tick {
         self.interval.get() as usize
     }
 
+    /// How long this many polls take, judging by the polls so far.
+    pub(crate) fn time_of(&self, polls: usize) -> Duration {
+        Duration::from_nanos(self.average.ns.get().saturating_mul(polls as u64))
+    }
+
     /// How many own polls there are between two turns of a queue that is never empty.
     pub(crate) fn spell(&self) -> usize {
         self.spell.get() as usize
@@ -300,7 +305,8 @@ fn nanos(time: Duration) -> u64 {
 mod tests {
     use super::{Average, Detail, Tick, Turn};
     use blitz_parts::tuning::{
-        BUDGET_PER_TICK, INTERVAL_MAX, INTERVAL_MIN, JOBS_PER_SAMPLE, POLLS_PER_SAMPLE,
+        BUDGET_PER_TICK, INTERVAL_MAX, INTERVAL_MIN, JOBS_PER_SAMPLE, POLL_TIME_ASSUMED,
+        POLLS_PER_SAMPLE,
     };
     use std::time::Duration;
 
@@ -319,6 +325,17 @@ mod tests {
         assert_eq!(average.ns.get(), 1_100);
         average.add(Duration::ZERO);
         assert_eq!(average.ns.get(), 990);
+    }
+
+    #[test]
+    fn polls_take_as_long_as_before() {
+        let tick = Tick::new(false, true);
+        assert_eq!(tick.time_of(3), 3 * POLL_TIME_ASSUMED);
+        for _ in 0..200 {
+            tick.end_poll(Duration::from_millis(1));
+        }
+        let many = tick.time_of(32);
+        assert!(many > Duration::from_millis(31) && many <= Duration::from_millis(32), "{many:?}");
     }
 
     #[test]

@@ -24,9 +24,9 @@ pub(crate) use worker::{Order, Worker, taken};
 
 use crate::base::ambient::Ambient;
 use crate::state::{
-    Adoption, AwaitedJobs, BitmapTotals, Blocking, Config, Fifo, Insight, Labels, Names, OwnBitmap,
-    OwnTasks, Plugging, Rest, Scheduler, Sections, Spares, Stalls, TaskCounters, TaskQueue,
-    TaskQueues, Tick, Times, WatchThread, default_workers,
+    Adoption, AwaitedJobs, BitmapTotals, Blocking, Config, Crowd, Fifo, Insight, Labels, Names,
+    OwnBitmap, OwnTasks, Plugging, Rest, Scheduler, Sections, Spares, Stalls, TaskCounters,
+    TaskQueue, TaskQueues, Tick, Times, WatchThread, default_workers,
 };
 use blitz_parts::barrier::{self, Reliance};
 use blitz_parts::bitmap::Bitmap;
@@ -99,6 +99,8 @@ pub(crate) struct Team {
     attentive: CachePadded<Counters>,
     /// Tasks that no worker has yet.
     pub(crate) tasks: CachePadded<TaskQueue>,
+    /// Whether it helps to wake a second worker for tasks from the driver.
+    pub(crate) crowd: Mutex<Crowd>,
     pub(crate) bitmap_totals: BitmapTotals,
     /// How many lists of waiting tasks the bitmap scheduler uses: one per initial worker.
     pub(crate) lists: usize,
@@ -169,6 +171,7 @@ impl Team {
             always_demanding: CachePadded::new(Counters::always_demanding()),
             attentive: CachePadded::new(Counters::attentive()),
             tasks: CachePadded::new(tasks),
+            crowd: Mutex::new(Crowd::new()),
             bitmap_totals: BitmapTotals::default(),
             lists: workers,
             outside: CachePadded::default(),

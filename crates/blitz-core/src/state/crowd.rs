@@ -1,0 +1,257 @@
+//! Decides whether a worker with many tasks from the driver wakes another worker.
+//!
+//! If all processors are taken, perhaps by the clients of a server, a second worker only takes one
+//! from another thread, and the two workers take turns. Then it can be better to have one worker.
+//! But one worker also gets a smaller share of the processors than two. Which is better depends on
+//! the other threads, so the pool tries both:
+//!
+//! ```text
+//!          workers wait much, and were helped for long enough
+//!   HELPED ─────────────────────────────────────────────────────▶ ALONE
+//!      ▲   ◀── the pool polls less than before ───────────────────┤
+//!      └────── no worker was woken for long enough ───────────────┘
+//! ```
+//!
+//! Workers *wait much* if, together, they were ready to run without a processor for more than one
+//! part in [`CROWD_WAIT_PART`] of a trial. So a pool that has enough processors stays HELPED. After
+//! each time ALONE that was worse, the pool waits four times as long until the next one. After each
+//! time that was no worse, the next one is twice as long.
+
+#![forbid(unsafe_code)]
+
+use blitz_parts::prim::Instant;
+use blitz_parts::tuning::{
+    CROWD_NO_WORSE, CROWD_REST_MAX, CROWD_REST_MIN, CROWD_TRIAL, CROWD_WAIT_PART,
+};
+use std::mem;
+use std::time::Duration;
+
+/// What a pool knows about the competition for processors.
+pub(crate) struct Crowd {
+    mode: Mode,
+    /// The begin of the current trial.
+    begin: Option<Begin>,
+    /// How long the next time alone takes.
+    alone_for: Duration,
+    /// How long workers are helped after a time alone that was worse.
+    helped_for: Duration,
+}
+
+/// What has happened so far.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Totals {
+    /// How long workers were ready to run, but had no processor; zero if the system does not say.
+    pub(crate) waited: Duration,
+    /// Polls of all workers of the pool.
+    pub(crate) polls: u64,
+}
+
+#[derive(Clone, Copy)]
+enum Mode {
+    /// Workers wake others. None tries to be alone before this moment.
+    Helped(Option<Instant>),
+    /// No worker wakes another.
+    Alone {
+        until: Instant,
+        /// The polls of a trial with help.
+        polls: f64,
+    },
+}
+
+/// A trial belongs to one worker: another may add up the waits of other workers.
+#[derive(Clone, Copy)]
+struct Begin {
+    worker: usize,
+    at: Instant,
+    totals: Totals,
+}
+
+impl Crowd {
+    pub(crate) fn new() -> Crowd {
+        Crowd {
+            mode: Mode::Helped(None),
+            begin: None,
+            alone_for: CROWD_REST_MIN,
+            helped_for: CROWD_REST_MIN,
+        }
+    }
+
+    /// Returns whether `worker`, which has many tasks, should wake no other worker.
+    pub(crate) fn is_better_alone(
+        &mut self,
+        worker: usize,
+        now: Instant,
+        totals: impl FnOnce() -> Totals,
+    ) -> bool {
+        let passed = |begin: Begin| now.saturating_duration_since(begin.at);
+        let begin = self.begin.filter(|&begin| passed(begin) < CROWD_TRIAL * 2);
+        match begin {
+            Some(begin) if begin.worker != worker || passed(begin) < CROWD_TRIAL => {}
+            _ => {
+                let totals = totals();
+                self.mode = match (begin, self.mode) {
+                    (Some(begin), _) => self.judge(now, &Trial::new(begin, now, totals)),
+                    // The worker had little to do, so nothing is known.
+                    (None, Mode::Alone { .. }) => Mode::Helped(None),
+                    (None, helped) => helped,
+                };
+                self.begin = Some(Begin { worker, at: now, totals });
+            }
+        }
+        matches!(self.mode, Mode::Alone { .. })
+    }
+
+    /// Returns the mode that follows a trial.
+    fn judge(&mut self, now: Instant, trial: &Trial) -> Mode {
+        match self.mode {
+            Mode::Helped(until) if trial.waits_much && until.is_none_or(|until| now >= until) => {
+                Mode::Alone { until: now + self.alone_for, polls: trial.polls }
+            }
+            Mode::Alone { polls, .. } if trial.polls < polls * CROWD_NO_WORSE => {
+                self.alone_for = CROWD_REST_MIN;
+                Mode::Helped(Some(now + multiply(&mut self.helped_for, 4)))
+            }
+            Mode::Alone { until, .. } if now >= until => {
+                self.helped_for = CROWD_REST_MIN;
+                multiply(&mut self.alone_for, 2);
+                Mode::Helped(None)
+            }
+            same => same,
+        }
+    }
+}
+
+/// Multiplies a time, up to the longest. Returns the time before.
+fn multiply(time: &mut Duration, by: u32) -> Duration {
+    mem::replace(time, (*time * by).min(CROWD_REST_MAX))
+}
+
+/// A time in which a worker had many tasks, again and again.
+struct Trial {
+    waits_much: bool,
+    /// The polls of all workers, had the trial taken exactly [`CROWD_TRIAL`].
+    polls: f64,
+}
+
+impl Trial {
+    fn new(begin: Begin, end: Instant, totals: Totals) -> Trial {
+        let passed = end.saturating_duration_since(begin.at);
+        let waited = totals.waited.saturating_sub(begin.totals.waited);
+        let polls = totals.polls.saturating_sub(begin.totals.polls) as f64;
+        Trial {
+            waits_much: waited * CROWD_WAIT_PART > passed,
+            polls: polls * CROWD_TRIAL.as_secs_f64() / passed.as_secs_f64(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Crowd, Totals};
+    use blitz_parts::prim::Instant;
+    use blitz_parts::tuning::{CROWD_REST_MAX, CROWD_REST_MIN, CROWD_TRIAL};
+    use std::time::Duration;
+
+    /// A pool beside other threads. Only worker 0 asks, unless a test says otherwise.
+    struct Bench {
+        crowd: Crowd,
+        now: Instant,
+        totals: Totals,
+    }
+
+    impl Bench {
+        fn new() -> Bench {
+            let totals = Totals::default();
+            let mut bench = Bench { crowd: Crowd::new(), now: Instant::now(), totals };
+            assert!(!bench.is_alone(0), "nothing is known yet");
+            bench
+        }
+
+        fn is_alone(&mut self, worker: usize) -> bool {
+            self.crowd.is_better_alone(worker, self.now, || self.totals)
+        }
+
+        /// Lets a trial pass with this many polls. Workers wait for half of it, or not at all.
+        /// Returns the new mode.
+        fn trial(&mut self, waits: bool, polls: u64) -> bool {
+            self.now += CROWD_TRIAL;
+            self.totals.waited += if waits { CROWD_TRIAL / 2 } else { Duration::ZERO };
+            self.totals.polls += polls;
+            self.is_alone(0)
+        }
+
+        /// Lets trials pass, with waits and equal polls, until the pool is in the mode `alone`.
+        /// Returns how long that took.
+        fn until(&mut self, alone: bool) -> Duration {
+            let begin = self.now;
+            while self.trial(true, 100) != alone {}
+            self.now - begin
+        }
+    }
+
+    #[test]
+    fn a_pool_that_has_enough_processors_is_always_helped() {
+        let mut bench = Bench::new();
+        assert!((0..1_000).all(|_| !bench.trial(false, 100)));
+    }
+
+    #[test]
+    fn a_worker_that_polls_as_much_alone_is_alone_for_longer_each_time() {
+        let mut bench = Bench::new();
+        let mut rest = CROWD_REST_MIN;
+        for _ in 0..20 {
+            assert!(bench.trial(true, 100), "one trial with help");
+            assert_eq!(bench.until(false), rest);
+            rest = (rest * 2).min(CROWD_REST_MAX);
+        }
+        assert_eq!(rest, CROWD_REST_MAX);
+    }
+
+    #[test]
+    fn a_worker_that_polls_less_alone_tries_it_less_and_less_often() {
+        let mut bench = Bench::new();
+        let mut rest = CROWD_REST_MIN;
+        assert!(bench.trial(true, 100));
+        for _ in 0..20 {
+            assert!(bench.trial(true, 95), "a small difference says nothing");
+            assert!(!bench.trial(true, 80), "one worse trial ends it");
+            assert_eq!(bench.until(true), rest);
+            rest = (rest * 4).min(CROWD_REST_MAX);
+        }
+    }
+
+    #[test]
+    fn a_pause_ends_a_time_alone_but_not_the_wait_for_the_next() {
+        let mut bench = Bench::new();
+        assert!(bench.trial(true, 100));
+        bench.now += CROWD_TRIAL * 3;
+        assert!(!bench.is_alone(0));
+        assert!(bench.trial(true, 100), "it was not worse");
+        assert!(!bench.trial(true, 50));
+        bench.now += CROWD_TRIAL * 2;
+        assert!(!bench.is_alone(0) && !bench.trial(true, 100), "it was worse a moment ago");
+    }
+
+    #[test]
+    fn a_trial_that_takes_longer_counts_by_its_length() {
+        let mut bench = Bench::new();
+        assert!(bench.trial(true, 100));
+        bench.now += CROWD_TRIAL / 2;
+        assert!(bench.is_alone(0), "the trial is not over");
+        assert!(!bench.trial(true, 120), "120 in one and a half times as long");
+    }
+
+    #[test]
+    fn a_trial_ends_only_by_the_worker_that_began_it() {
+        let mut bench = Bench::new();
+        bench.now += CROWD_TRIAL * 3 / 2;
+        bench.totals.waited += CROWD_TRIAL;
+        assert!(!bench.is_alone(1), "worker 1 has not begun it");
+        assert!(bench.is_alone(0));
+        bench.now += CROWD_TRIAL * 2;
+        assert!(!bench.is_alone(1), "worker 1 begins a trial, because worker 0 is gone");
+        bench.now += CROWD_TRIAL;
+        bench.totals.waited += CROWD_TRIAL;
+        assert!(bench.is_alone(1));
+    }
+}
