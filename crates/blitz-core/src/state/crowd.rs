@@ -13,9 +13,10 @@
 //! ```
 //!
 //! Workers *wait much* if, together, they were ready to run without a processor for more than one
-//! part in [`CROWD_WAIT_PART`] of a trial. So a pool that has enough processors stays HELPED. After
-//! each time ALONE that was worse, the pool waits four times as long until the next one. After each
-//! time that was no worse, the next one is twice as long.
+//! part in [`CROWD_WAIT_PART`] of a trial. So a pool that has enough processors stays HELPED. While
+//! it is ALONE, every [`CROWD_REST_MIN`] the best of the last trials is compared with the trial
+//! before. After each time ALONE that was worse, the pool waits four times as long until the next
+//! one. After each time that was no worse, the next one is twice as long.
 
 #![forbid(unsafe_code)]
 
@@ -51,11 +52,20 @@ enum Mode {
     /// Workers wake others. None tries to be alone before this moment.
     Helped(Option<Instant>),
     /// No worker wakes another.
-    Alone {
-        until: Instant,
-        /// The polls of a trial with help.
-        polls: f64,
-    },
+    Alone(Alone),
+}
+
+/// A time in which no worker wakes another.
+#[derive(Clone, Copy)]
+struct Alone {
+    until: Instant,
+    /// The polls of a trial with help.
+    helped: f64,
+    /// The most polls of a trial since the last verdict. The worker may begin on the processor of a
+    /// client, and the system needs some trials to move it.
+    best: f64,
+    /// When the next verdict is due.
+    verdict: Instant,
 }
 
 /// A trial belongs to one worker: another may add up the waits of other workers.
@@ -92,32 +102,40 @@ impl Crowd {
                 self.mode = match (begin, self.mode) {
                     (Some(begin), _) => self.judge(now, &Trial::new(begin, now, totals)),
                     // The worker had little to do, so nothing is known.
-                    (None, Mode::Alone { .. }) => Mode::Helped(None),
+                    (None, Mode::Alone(_)) => Mode::Helped(None),
                     (None, helped) => helped,
                 };
                 self.begin = Some(Begin { worker, at: now, totals });
             }
         }
-        matches!(self.mode, Mode::Alone { .. })
+        matches!(self.mode, Mode::Alone(_))
     }
 
     /// Returns the mode that follows a trial.
     fn judge(&mut self, now: Instant, trial: &Trial) -> Mode {
-        match self.mode {
+        let verdict = now + CROWD_REST_MIN;
+        let mut alone = match self.mode {
+            Mode::Alone(alone) => alone,
             Mode::Helped(until) if trial.waits_much && until.is_none_or(|until| now >= until) => {
-                Mode::Alone { until: now + self.alone_for, polls: trial.polls }
+                let until = now + self.alone_for;
+                return Mode::Alone(Alone { until, helped: trial.polls, best: 0.0, verdict });
             }
-            Mode::Alone { polls, .. } if trial.polls < polls * CROWD_NO_WORSE => {
-                self.alone_for = CROWD_REST_MIN;
-                Mode::Helped(Some(now + multiply(&mut self.helped_for, 4)))
-            }
-            Mode::Alone { until, .. } if now >= until => {
-                self.helped_for = CROWD_REST_MIN;
-                multiply(&mut self.alone_for, 2);
-                Mode::Helped(None)
-            }
-            same => same,
+            helped => return helped,
+        };
+        alone.best = alone.best.max(trial.polls);
+        if now < alone.verdict {
+            return Mode::Alone(alone);
         }
+        if alone.best < alone.helped * CROWD_NO_WORSE {
+            self.alone_for = CROWD_REST_MIN;
+            return Mode::Helped(Some(now + multiply(&mut self.helped_for, 4)));
+        }
+        if now < alone.until {
+            return Mode::Alone(Alone { best: 0.0, verdict, ..alone });
+        }
+        self.helped_for = CROWD_REST_MIN;
+        multiply(&mut self.alone_for, 2);
+        Mode::Helped(None)
     }
 }
 
@@ -207,17 +225,36 @@ mod tests {
         assert_eq!(rest, CROWD_REST_MAX);
     }
 
+    /// Lets a time alone pass until a verdict, with these polls per trial. Returns the new mode.
+    fn verdict(bench: &mut Bench, polls: [u64; 4]) -> bool {
+        let [first, second, third, last] = polls;
+        for polls in [first, second, third] {
+            assert!(bench.trial(true, polls), "no verdict yet");
+        }
+        bench.trial(true, last)
+    }
+
     #[test]
     fn a_worker_that_polls_less_alone_tries_it_less_and_less_often() {
         let mut bench = Bench::new();
         let mut rest = CROWD_REST_MIN;
         assert!(bench.trial(true, 100));
         for _ in 0..20 {
-            assert!(bench.trial(true, 95), "a small difference says nothing");
-            assert!(!bench.trial(true, 80), "one worse trial ends it");
+            assert!(!verdict(&mut bench, [80; 4]));
             assert_eq!(bench.until(true), rest);
             rest = (rest * 4).min(CROWD_REST_MAX);
         }
+    }
+
+    #[test]
+    fn the_best_trial_counts_and_a_small_difference_says_nothing() {
+        let mut bench = Bench::new();
+        // A first time alone that is no worse, so that the second one is longer.
+        assert!(bench.trial(true, 100) && !verdict(&mut bench, [50, 95, 50, 50]));
+        assert!(bench.trial(true, 100));
+        assert!(verdict(&mut bench, [50, 50, 50, 95]), "alone for longer");
+        assert!(!verdict(&mut bench, [80; 4]), "the next verdict forgets the trials before");
+        assert_eq!(bench.until(true), CROWD_REST_MIN);
     }
 
     #[test]
@@ -227,7 +264,7 @@ mod tests {
         bench.now += CROWD_TRIAL * 3;
         assert!(!bench.is_alone(0));
         assert!(bench.trial(true, 100), "it was not worse");
-        assert!(!bench.trial(true, 50));
+        assert!(!verdict(&mut bench, [50; 4]));
         bench.now += CROWD_TRIAL * 2;
         assert!(!bench.is_alone(0) && !bench.trial(true, 100), "it was worse a moment ago");
     }
@@ -236,9 +273,11 @@ mod tests {
     fn a_trial_that_takes_longer_counts_by_its_length() {
         let mut bench = Bench::new();
         assert!(bench.trial(true, 100));
+        (0..3).for_each(|_| assert!(bench.trial(true, 0)));
+        // 120 polls in one and a half times as long.
         bench.now += CROWD_TRIAL / 2;
         assert!(bench.is_alone(0), "the trial is not over");
-        assert!(!bench.trial(true, 120), "120 in one and a half times as long");
+        assert!(!bench.trial(true, 120));
     }
 
     #[test]

@@ -488,7 +488,7 @@ mod tests {
         let tick = Tick::new(false, true);
         let table = [
             (1, Detail::Sample, Tick::STAMP_MASK),
-            (5, Detail::Ends, Tick::STAMP_MASK),
+            (10, Detail::Ends, Tick::STAMP_MASK),
             (20, Detail::Whole, 0),
             (1, Detail::Sample, Tick::STAMP_MASK),
         ];

@@ -62,7 +62,13 @@ impl<'a> Owner<'a> {
     /// Records an event that is rare.
     pub(crate) fn note(self, kind: Kind, aux: u8, id: u64, arg: u16) {
         if self.worker().insight.recorder.rare.is_on() {
-            let now = ticks::now();
+            self.note_at(ticks::now(), kind, aux, id, arg);
+        }
+    }
+
+    /// As [`note`](Self::note), with a reading of the clock. It costs more than the rest.
+    fn note_at(self, now: u64, kind: Kind, aux: u8, id: u64, arg: u16) {
+        if self.worker().insight.recorder.rare.is_on() {
             self.note_unrecorded(now, 0, 0);
             let event = Event { ticks: now, kind, aux, id, arg };
             self.worker().insight.recorder.rare.record(event);
@@ -205,8 +211,8 @@ impl<'a> Owner<'a> {
     /// Notes that this worker is about to sleep.
     pub(crate) fn note_park(self) {
         self.forget_poll_end();
-        self.note(Kind::PARK, 0, 0, 0);
         let (states, now) = (&self.worker().insight.states, ticks::now());
+        self.note_at(now, Kind::PARK, 0, 0, 0);
         if states.is_idle() {
             states.end_idle(now, Idleness::Search);
         }
@@ -215,8 +221,11 @@ impl<'a> Owner<'a> {
 
     /// Notes that this worker has woken.
     pub(crate) fn note_unpark(self, slept: Slept) {
+        self.note_unpark_at(ticks::now(), slept);
+    }
+
+    fn note_unpark_at(self, now: u64, slept: Slept) {
         let insight = &self.worker().insight;
-        let now = ticks::now();
         self.note_time(now);
         let was = if slept == Slept::Driver { Idleness::Driver } else { Idleness::Park };
         let passed = insight.states.end_idle(now, was);
@@ -228,6 +237,13 @@ impl<'a> Owner<'a> {
             insight.wakes.add(ticks::to_nanos(since_wake), 1);
         }
         record(&insight.recorder.rare, now, Kind::UNPARK, slept as u8, 0, Label(0));
+    }
+
+    /// Notes that this worker has woken, and searches from now on.
+    pub(crate) fn note_unpark_to_search(self, slept: Slept) {
+        let now = ticks::now();
+        self.note_unpark_at(now, slept);
+        self.worker().insight.states.begin_idle(now, false);
     }
 
     /// The time since which this worker has been searching; now, if it was not.

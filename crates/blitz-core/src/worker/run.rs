@@ -157,8 +157,7 @@ impl Owner<'_> {
         });
         self.tasks().get_up(sleeper);
         if parks {
-            self.note_unpark(if lease.is_some() { Slept::Driver } else { Slept::Word });
-            self.note_search();
+            self.note_unpark_to_search(if lease.is_some() { Slept::Driver } else { Slept::Word });
         }
         lease.map_or(Visit::Nothing, |lease| self.dispatch(lease))
     }
