@@ -3,15 +3,16 @@
 use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 /// A statistic that any thread may read. Either one thread writes it by [`add`](Counter::add) and
-/// [`set`](Counter::set), or all threads add to it by [`add_shared`](Counter::add_shared).
+/// [`set`](Counter::set), or all threads add to it by [`add_shared`](Counter::add_shared) and
+/// [`take_shared`](Counter::take_shared).
 ///
-/// A plain std atomic even under the model checker: statistics take no part in any protocol, and a
-/// modelled access would multiply the interleavings for nothing.
+/// It is a plain std atomic even under the model checker: statistics take no part in any protocol,
+/// and a modelled access would multiply the interleavings for nothing.
 #[derive(Debug, Default)]
 pub struct Counter(AtomicU64);
 
 impl Counter {
-    /// A counter at zero.
+    /// Creates a counter at zero.
     pub const fn new() -> Counter {
         Counter(AtomicU64::new(0))
     }

@@ -1,12 +1,12 @@
 //! Atomics, locks, threads and time, real or modelled.
 //!
-//! Only this file and those below it name loom and shuttle.
+//! Only this file and the files in `prim/` name loom and shuttle.
 //!
 //! Every part takes its atomics from here, so that `--cfg blitz_loom` or `--cfg blitz_shuttle`
 //! moves the whole crate onto that checker at once. The cfg names are ours because a global
 //! `--cfg loom` would reach into every dependency. Protocols that need sequential consistency say
-//! so with [`fence`], never with `SeqCst` loads and stores: loom checks the former and silently
-//! weakens the latter.
+//! so with [`fence`], never with `SeqCst` loads and stores: loom checks fences, but silently treats
+//! such loads and stores as weaker than they are.
 //!
 //! `blitz-core` takes its locks, threads, thread-locals and clock from here, too, and so runs under
 //! shuttle as it is shipped. Items that only core needs are missing under loom, which checks parts
@@ -80,7 +80,7 @@ mod real {
         #[cfg(target_arch = "x86_64")]
         {
             use core::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-            // SAFETY: it accesses nothing.
+            // SAFETY: a prefetch accesses nothing.
             unsafe { _mm_prefetch::<_MM_HINT_T0>(at.cast()) };
         }
         #[cfg(not(target_arch = "x86_64"))]
@@ -169,18 +169,18 @@ mod checked {
     /// True while a checker runs the program.
     pub const MODELLED: bool = true;
 
-    /// The checker sees each allocation, and each use after a free.
+    /// False, so that the checker sees each allocation, and each use after a free.
     pub const STOCKED: bool = false;
 
-    /// A busy wait makes no progress in a model unless another thread runs.
+    /// Yields: a busy wait makes no progress in a model unless another thread runs.
     pub fn spin_loop() {
         super::yield_now();
     }
 
-    /// The processor's cache is not modelled.
+    /// Does nothing: the processor's cache is not modelled.
     pub fn prefetch<T>(_at: *const T) {}
 
-    /// Checkers do not model compiler fences; the asymmetric pair is modelled in `barrier`.
+    /// Does nothing: checkers do not model compiler fences. `barrier` models the asymmetric pair.
     pub fn compiler_fence() {}
 
     std::thread_local! {
@@ -201,7 +201,7 @@ mod checked {
     impl Heap {
         fn clear(&mut self) {
             for (address, layout) in self.live.drain(..).chain(self.freed.drain(..)) {
-                // SAFETY: it was allocated with this layout, and its execution is over.
+                // SAFETY: the memory was allocated with this layout, and its execution is over.
                 unsafe { std::alloc::dealloc(address as *mut u8, layout) };
             }
         }
@@ -213,7 +213,7 @@ mod checked {
         }
     }
 
-    /// As [`std::alloc::alloc`].
+    /// Allocates like [`std::alloc::alloc`], and notes the allocation.
     ///
     /// # Safety
     /// 1. The layout is not empty.
@@ -224,7 +224,7 @@ mod checked {
         memory
     }
 
-    /// As [`std::alloc::dealloc`]. Fails the model if the memory was freed before.
+    /// Frees memory that [`alloc`] returned. Fails the model if the memory was freed before.
     ///
     /// # Safety
     /// 1. [`alloc`] returned the memory for this layout.
@@ -237,7 +237,7 @@ mod checked {
         assert!(freed.is_some(), "memory is freed twice");
     }
 
-    /// Calls `model` as one execution, and fails it if it leaks memory.
+    /// Calls `model` as one execution. Fails if the execution leaks memory.
     pub(super) fn execute(model: impl Fn()) {
         HEAP.with_borrow_mut(Heap::clear);
         model();
@@ -287,8 +287,8 @@ mod modelled {
     pub use loom::{lazy_static, thread};
     pub use std::time::Instant;
 
-    /// Does nothing between two idle rounds. Loom runs a thread that yields only when all others
-    /// are stuck, so a worker that yields here would never fall asleep beside them.
+    /// Does nothing between two idle rounds. After a yield, loom runs the thread again only when
+    /// all others are stuck. So a worker that yields here would never fall asleep beside them.
     pub fn relax() {}
 
     /// Stands beside plain memory that threads hand to each other; the checker fails a model in
@@ -376,7 +376,7 @@ mod modelled {
         note_reached();
     }
 
-    /// As [`check`], with `step` left out: the model does not rely on it.
+    /// Checks `model` as [`check`] does, with `step` left out: the model does not rely on it.
     pub fn check_without(
         step: super::Step,
         minimum: usize,
@@ -463,13 +463,13 @@ pub enum Step {
     SleepNotifySleepy,
     /// `sleep`: only the waker of a SLEEPING worker decrements the sleepers.
     SleepWakerDecrements,
-    /// `sleep`: the latch is marked after the worker's own word.
+    /// `sleep`: a worker marks its job latch only after its own word is SLEEPY.
     SleepLatchAfterWord,
     /// `sleep`: a worker that leaves the idle state wakes another before it runs what it found.
     SleepCascade,
     /// `sleep`: the plain fence before a worker that found work looks for more.
     SleepCascadeFence,
-    /// `sleep`: the second look of such a worker, after a heavy fence, where jobs may be private.
+    /// `sleep`: where jobs may be private, a worker that found work looks twice (heavy fence).
     SleepCascadeAgain,
     /// `sleep`: a worker that put a task where others can take it wakes one of them if no worker
     /// looks.
@@ -710,7 +710,7 @@ pub enum Step {
     SignalRootClearLooks,
     /// `bitmap`: a scanner that has set a summary bit again announces it.
     SignalAgainTells,
-    /// `bitmap`: no more permits than sleepers.
+    /// `bitmap`: there are no more permits than sleepers.
     SignalPermitCap,
     /// `bitmap`: a sleeper that wakes takes a permit.
     SignalPermitTaken,

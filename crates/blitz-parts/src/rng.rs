@@ -10,8 +10,8 @@ impl XorShift64Star {
     /// A generator whose stream depends on `seed`, which may be any number.
     pub fn new(seed: u64) -> XorShift64Star {
         // Zero is the only state that the generator never leaves, so set a bit. The product with an
-        // odd number differs for each seed. So at most two seeds share a state, and small seeds do
-        // not.
+        // odd number differs for each seed. So at most two seeds share a state, and no two small
+        // seeds do.
         XorShift64Star(Cell::new(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1))
     }
 

@@ -2,10 +2,10 @@
 //! clock, nanoseconds otherwise. Reading it costs less than half as much as reading the system's
 //! clock.
 //!
-//! Two readings of both clocks give the length of a tick. The first call that needs the length, or
-//! the first call of [`refine`], takes the first reading; the start of a pool calls [`refine`].
-//! Each such call takes the second reading anew, until the two are far enough apart. After that
-//! only [`refine`] does.
+//! Two readings of both clocks give the length of a tick. The first reading is taken once: by the
+//! first call of [`refine`], which the start of a pool makes, or by an earlier call that needs the
+//! length. Each call that needs the length takes the second reading anew, until the two readings
+//! are far enough apart. After that only [`refine`] takes new readings.
 
 use crate::counter::Counter;
 use crate::cycles;
@@ -135,7 +135,7 @@ mod tests {
     use std::time::{Duration, Instant};
 
     #[test]
-    fn a_duration_in_ticks_is_about_the_one_of_the_system() {
+    fn a_duration_in_ticks_is_about_as_long_as_by_the_systems_clock() {
         refine();
         let (ticks, since) = (now(), Instant::now());
         // Long enough that the rate is known at the end.

@@ -18,7 +18,7 @@ use std::collections::VecDeque;
 /// queue.clear();
 /// assert!(outgrown(&mut queue).is_none() && queue.capacity() > 0);
 /// ```
-#[must_use = "it is freed where it is dropped"]
+#[must_use = "the memory is freed where the result is dropped"]
 pub fn outgrown<T>(queue: &mut VecDeque<T>) -> Option<VecDeque<T>> {
     let is_outgrown = queue.is_empty() && queue.capacity() > CHAIN_KEEPS;
     is_outgrown.then(|| core::mem::take(queue))

@@ -1,4 +1,4 @@
-//! Every constant of the runtime, with its reason. Small under the model checker.
+//! Every constant of the runtime, with its reason. Many are smaller under the model checker.
 
 use crate::prim::MODELLED;
 use core::time::Duration;
@@ -15,8 +15,8 @@ pub const DEQUE_SLOTS: usize = if MODELLED { 2 } else { 256 };
 pub const DEQUE_KEEPS: usize = if MODELLED { 4 } else { 16_384 };
 
 /// How often an owner that frees large rings yields to a thief that still reads one. Such a read
-/// takes a few instructions unless the thief has lost its core. After that the rings stay until the
-/// owner gets sleepy again.
+/// takes a few instructions unless the thief has lost its core. If the thief still reads after
+/// these yields, the rings stay until the owner gets sleepy again.
 pub const SHRINK_TURNS: u32 = if MODELLED { 0 } else { 16 };
 
 /// Idle rounds in which a worker yields before it announces that it is sleepy (sleep and pool
@@ -38,13 +38,14 @@ pub const LOW_LATENCY_SPINS: u32 = 64;
 /// Round at which the low-latency policy sleeps (wake document).
 pub const LOW_LATENCY_ROUNDS: u32 = 256;
 
-/// Spins of an owner that waits for a thief forcing exposure before it yields its core. The thief
-/// is inside a barrier of 1-14 us, or was preempted there.
+/// How often an owner spins while it waits for a thief that forces its private jobs, before the
+/// owner yields its core. The thief is inside a barrier of 1-14 us, or was preempted there.
 pub const FORCE_WAIT_SPINS: u32 = 64;
 
 /// How many jobs a worker keeps private after it published jobs that no thief took, at first and at
-/// most. The first number is about the pushes of a loop over a few items. The second makes useless
-/// publications rare. A thief that is awake forces a job of a worker that has stopped pushing.
+/// most. At first, it is about as many jobs as a loop over a few items pushes. At most, it is so
+/// many that useless publications are rare. No job has to stay private for ever: a thief that is
+/// awake forces a job of a worker that has stopped pushing.
 pub const BACKOFF_MIN: u32 = if MODELLED { 1 } else { 8 };
 /// See [`BACKOFF_MIN`].
 pub const BACKOFF_MAX: u32 = if MODELLED { 2 } else { 256 };
@@ -60,42 +61,45 @@ pub const STOLEN_SPINS: u32 = 64;
 pub const FOREIGN_PATIENCE: Duration = Duration::from_micros(10);
 
 /// How long a foreign thread then yields for its result before it blocks, while no other thread
-/// takes the core. It is as long as a sleep must last to pay off (see [`SLEEP_SHORT`]). A worker
-/// that finishes after the thread has blocked has to wake it on the core of an idle worker, and
-/// their system calls collide: the wake-up interrupts the other core with its run queue locked,
-/// which takes 20 us on a virtual machine, and the idle worker waits for that lock in a yield. A
-/// parallel loop over 100,000 numbers, called from outside, 2 workers on 2 virtual processors, mean
-/// of 8 processes: 39.0 us without, 27.5 us with it, and 35.9 us on Rayon's core.
+/// takes the core. It is as long as a sleep must last to pay off (see [`SLEEP_SHORT`]). If the
+/// thread has blocked, the worker that finishes has to wake it, on the core of an idle worker. Then
+/// two system calls collide. The wake-up interrupts that core with its run queue locked, which
+/// takes 20 us on a virtual machine. The idle worker waits for the lock of the run queue in a
+/// yield. A parallel loop over 100,000 numbers, called from outside, 2 workers on 2 virtual
+/// processors, mean of 8 processes: 39.0 us without these yields, 27.5 us with them, and 35.9 us on
+/// Rayon's core.
 pub const FOREIGN_YIELDS: Duration = SLEEP_SHORT;
 
 /// If a yield takes this long, the core went to a thread that computes, not just to other threads
-/// that yield (unless there are tens of them). Such yields do not count towards the limit, since
-/// the yielding thread delays no other. An empty tree of depth 15, called from outside, as above:
-/// 112 us if they count, 86 us if they do not.
+/// that yield (unless there are tens of them). Such a yield does not count towards
+/// [`FOREIGN_YIELDS`], since the yielding thread delays no other thread. An empty tree of depth 15,
+/// called from outside, on the machine of [`FOREIGN_YIELDS`]: 112 us if such yields count, 86 us if
+/// they do not.
 pub const YIELD_SHARED: Duration = Duration::from_micros(20);
 
-/// How long a foreign thread yields in total: a longer job may take for ever. Other threads have
-/// the core for most of that time.
+/// How long a foreign thread yields in total, because a job that takes longer may take for ever.
+/// Other threads have the core for most of that time.
 pub const FOREIGN_YIELDS_MAX: Duration = Duration::from_millis(1);
 
 /// A yield that takes this long has cost a time slice: the core went to a thread outside the
 /// pool.
 pub const YIELD_HARM: Duration = Duration::from_micros(500);
 
-/// How many waits a foreign thread spends without yields after a harmful one, at first and at most.
-/// So the loss of a slice of some milliseconds costs a few microseconds per call on average, and
-/// less while the load lasts.
+/// How many waits a foreign thread spends without yields after a yield that took [`YIELD_HARM`], at
+/// first and at most. So the loss of a slice of some milliseconds costs a few microseconds per call
+/// on average, and less while the load lasts.
 pub const HARM_PAUSE_MIN: u32 = 256;
 /// See [`HARM_PAUSE_MIN`].
 pub const HARM_PAUSE_MAX: u32 = 65_536;
 
 /// How long a thread of a Tokio guest yields for work of the pool before it blocks in its reactor:
-/// about as long as a sleep and wake-up take. While it yields it does not look at its sockets. One
-/// task that asks a server of threads by reqwest, one request after the other, 2 workers on 2
-/// virtual processors, time divided by that on Tokio alone, medians of 31 rounds: 1.52 and 1.56
-/// with one yield, 0.63 and 0.78 with 10 us, in one sitting. Without [`YIELD_USED`] and the habit,
-/// 10 us gave 0.67 to 0.81 in three sittings, 1.39 and 1.79 in a fourth, where one yield gave 2.98
-/// and 3.22; 30 us gave 1.78 to 1.88 and 60 us 4.9. On one core the 10 us lose: 1.62 against 1.39.
+/// about as long as a sleep and wake-up take. While it yields it does not look at its sockets.
+/// Measured: one task asks a server of threads by reqwest, one request after the other; 2 workers
+/// on 2 virtual processors; the time divided by the time on Tokio alone; medians of 31 rounds. In
+/// one sitting, one yield gave 1.52 and 1.56, and 10 us gave 0.63 and 0.78. Without [`YIELD_USED`]
+/// and the habit, 10 us gave 0.67 to 0.81 in three sittings, 1.39 and 1.79 in a fourth, where one
+/// yield gave 2.98 and 3.22; 30 us gave 1.78 to 1.88 and 60 us 4.9. On one core the 10 us lose:
+/// 1.62 against 1.39.
 pub const GUEST_PATIENCE: Duration = Duration::from_micros(10);
 
 /// A yield that takes this long gave the core to another thread: a vain yield takes less than 1 us.
@@ -147,8 +151,8 @@ pub const BUDGET_PER_TICK: u32 = if MODELLED { 8 } else { 128 };
 /// Units of cooperative budget that a task has per poll: as many as the worker has polls per tick.
 pub const BUDGET_PER_POLL: u32 = 128;
 
-/// How long a task in the global queue should wait at most while a worker has others (tasks
-/// document).
+/// How long a task in the global queue should wait at most while a worker has tasks of its own
+/// (tasks document).
 pub const QUEUE_LATENCY_TARGET: Duration = Duration::from_millis(1);
 
 /// How long a worker polls its own tasks between two looks at the length of the queue. A look is
@@ -159,8 +163,8 @@ pub const QUEUE_LATENCY_TARGET: Duration = Duration::from_millis(1);
 pub const FOREIGN_LOOK_EVERY: Duration = Duration::from_micros(10);
 
 /// How long a worker polls its own tasks after it took some from the queue, whatever is queued. So
-/// a task that another thread woke or spawned waits for about this, and threads that never stop
-/// spawning leave the worker's own tasks at least half of its time.
+/// a task that another thread woke or spawned waits for about this time. Even if other threads
+/// never stop spawning, the worker's own tasks get at least half of the worker's time.
 pub const FOREIGN_LATENCY_TARGET: Duration = Duration::from_micros(50);
 
 /// Fewest and most polls between two looks at the global queue (tasks document).
@@ -168,8 +172,8 @@ pub const INTERVAL_MIN: u32 = if MODELLED { 2 } else { 8 };
 /// See [`INTERVAL_MIN`].
 pub const INTERVAL_MAX: u32 = if MODELLED { 4 } else { 255 };
 
-/// The assumed length of a poll before one was measured: the default row of the table in the tasks
-/// document.
+/// The assumed length of a poll before any poll was measured: the default row of the table in the
+/// tasks document.
 pub const POLL_TIME_ASSUMED: Duration = Duration::from_micros(50);
 
 /// One poll in this many is timed: two readings of the clock cost as much as three short polls. The
@@ -187,17 +191,19 @@ pub const CHAIN_KEEPS: usize = 4_096;
 /// half. That job may need a frame of some hundred KiB, and may wait in turn.
 pub const STACK_LEFT_BY_STRANGERS: usize = 4;
 
-/// As above, for an older job of its own deque, which may be the one that it waits for. More than
-/// for tasks: jobs that each wait for a task must leave room for the tasks.
+/// As [`STACK_LEFT_BY_STRANGERS`], for an older job of the thread's own deque, which may be the job
+/// that it waits for. It is more than for tasks, because jobs that each wait for a task must leave
+/// room for the tasks.
 pub const STACK_LEFT_BY_OLDER: usize = 3;
 
-/// As above, for a task or a job from outside, which may be the one that it waits for. So jobs that
-/// fill the stack up to their limit leave room for the tasks that they wait for.
+/// As [`STACK_LEFT_BY_STRANGERS`], for a task or a job from outside, which may be what the thread
+/// waits for. So jobs that fill the stack up to their limit leave room for the tasks that they wait
+/// for.
 pub const STACK_LEFT_BY_NEEDED: usize = 2;
 
-/// As above, for a job that no other thread could run, such as that of a broadcast. There is no
-/// limit for newer jobs of its own and for descendants of the awaited job: they nest like the
-/// program's own calls.
+/// As [`STACK_LEFT_BY_STRANGERS`], for a job that no other thread could run, such as that of a
+/// broadcast. There is no limit for newer jobs of the thread's own deque and for descendants of the
+/// awaited job: they nest like the program's own calls.
 pub const STACK_LEFT_BY_MAIL: usize = 1;
 
 /// The assumed size of a stack where neither the system nor the pool's settings say. It is the
@@ -214,23 +220,24 @@ pub const WATCH_PERIOD: Duration = Duration::from_millis(1);
 /// The period while workers finish many polls between two checks; then a task is late by up to this
 /// plus [`WATCH_PERIOD`]. On a virtual machine a check took 38 us; once per millisecond, that was
 /// 3.5 % of a busy server's time. A longer period would save more, but a stuck worker should delay
-/// others for at most two or three milliseconds.
+/// other tasks for at most two or three milliseconds.
 pub const WATCH_PERIOD_MAX: Duration = Duration::from_millis(2);
 
 /// A worker with this many polls between two checks is unlikely to be stuck. A server whose tasks
 /// take more than 30 us each has fewer.
 pub const WATCH_BRISK_POLLS: u64 = 32;
 
-/// After this many checks of empty LIFO slots, the watch sleeps until one is used again. It is
-/// large enough that waking the watch is rare, and small enough that an idle pool is quiet at once.
+/// After this many checks of empty LIFO slots, the watch sleeps until a slot is used again. The
+/// number is large enough that waking the watch is rare, and small enough that an idle pool is
+/// quiet at once.
 pub const WATCH_LOOKS_IDLE: u32 = if MODELLED { 2 } else { 16 };
 
 /// How often workers ask for the watch between two attempts to start its thread, once one has
 /// failed. An attempt costs as much as hundreds of polls, and workers may ask after each poll.
 pub const WATCH_MISSED: u32 = if MODELLED { 2 } else { 1_024 };
 
-/// Default limit of threads for closures that block. Blocked threads cost memory only, and other
-/// closures may wait for one that has no thread yet.
+/// Default limit of threads for closures that block. A blocked thread costs memory only. A low
+/// limit could stop a program: all running closures may wait for a closure that has no thread yet.
 pub const BLOCKING_THREADS_MAX: usize = 512;
 
 /// How long a thread for closures that block waits for another closure by default: starting a
@@ -277,8 +284,8 @@ pub const GLOBAL_BATCH_MAX: usize = 64;
 pub const LIFO_POLLS_MAX: u32 = 3;
 
 /// The most events that one wait in the driver returns (tasks document: completions per poll); the
-/// next wait returns more. Their tasks fill a ring of 256, and the table of descriptors is locked
-/// while they are looked up.
+/// next wait returns more. The tasks of so many events fill a ring of 256, and the table of
+/// descriptors is locked while the events are looked up.
 pub const IO_EVENTS_MAX: usize = 256;
 
 /// The fraction (one in this many) of a worker's interval that the tasks of one visit to the driver
@@ -304,9 +311,9 @@ pub const CROWD_ASKS: usize = 8;
 /// help. The polls of equal trials differ by a few hundredths.
 pub const CROWD_NO_WORSE: f64 = 0.9;
 
-/// How long a worker stays with what was better in a trial: at first, and at most. At most, less
-/// than one request in a hundred meets a trial, and processors that become free are noticed after a
-/// second.
+/// How long a worker stays with what was better in a trial: at first, and at most. With the longest
+/// time, less than one request in a hundred meets a trial, and processors that become free are
+/// noticed after a second.
 pub const CROWD_REST_MIN: Duration = Duration::from_millis(32);
 /// See [`CROWD_REST_MIN`].
 pub const CROWD_REST_MAX: Duration = Duration::from_millis(1_024);
@@ -350,8 +357,8 @@ pub const TIMERS_AT_ONCE: usize = if MODELLED { 1 } else { 64 };
 /// timers and busy workers.
 pub const TICK_LATENESS: Duration = Duration::from_millis(5);
 
-/// How often a sender yields and tries again to send to a socket whose queue is full, before it
-/// pauses: an active receiver has made room by then.
+/// How often a sender yields and tries again to send to a socket whose queue is full, before the
+/// sender pauses: an active receiver has made room by then.
 pub const SEND_TO_YIELDS: u32 = 16;
 /// How long such a sender then pauses before each attempt: the system does not say when there is
 /// room.
@@ -379,9 +386,9 @@ pub const SIGNAL_BATCH: usize = if MODELLED { 1 } else { 32 };
 /// each of them.
 pub const SLOTS_PER_SIGNAL: usize = if MODELLED { 2 } else { 64 };
 
-/// Free slots of the task arena that one worker keeps at most. Reserving brings 64 at once; several
-/// times as many keep a worker that spawns and one that ends tasks from passing single slots
-/// through the shared words.
+/// Free slots of the task arena that one worker keeps at most. A worker reserves 64 slots at once.
+/// It keeps several times as many, so that a worker that spawns tasks and a worker that ends them
+/// do not pass single slots through the shared words.
 pub const STOCK_MAX: usize = if MODELLED { 2 } else { 256 };
 
 /// The minimum of the default number of spares: threads that a pool may start beyond its workers
@@ -393,7 +400,7 @@ pub const SPARES_MIN: usize = if MODELLED { 2 } else { 32 };
 /// watch checks workers.
 pub const END_PERIOD: Duration = Duration::from_millis(1);
 
-/// The period after checks without progress.
+/// The longest period between two such checks: after checks without progress.
 pub const END_PERIOD_MAX: Duration = Duration::from_millis(100);
 
 /// How many threads at most cancel tasks beside workers that are blocked at the end: each may be
@@ -415,8 +422,8 @@ pub const COMPUTE_SLICE: Duration = Duration::from_millis(20);
 pub const RELIEF_LINGERS: Duration = Duration::from_millis(50);
 
 /// If a poll on the relief worker takes longer, in processor time, the task's next poll is left to
-/// workers with seats. Workers that compute begin it late: with a limit of 200 us, a poll that had
-/// lost its processor made an echo wait for 190 ms.
+/// workers with seats. If these compute, they begin that poll late. With a limit of 200 us, a poll
+/// that had lost its processor made an echo wait for 190 ms.
 pub const RELIEF_POLL_LONG: Duration = Duration::from_millis(1);
 
 /// How old the relief worker's last reading of its processor clock may be when it begins a poll.
@@ -445,7 +452,7 @@ pub const RELIEF_CALLS: u32 = 100;
 pub const WATCH_LOOKS_READY: u32 = 4;
 
 /// If a stuck worker was blocked in this many checks of the watch, it counts as blocked although it
-/// used a little processor time in between: it may be a loop that sleeps and checks.
+/// used a little processor time in between: the worker may be in a loop that sleeps and checks.
 pub const WATCH_LOOKS_DOZED: u32 = if MODELLED { 4 } else { 20 };
 
 /// If no worker has returned from its poll or job in this many checks of the watch (about a tenth
@@ -491,6 +498,7 @@ pub const STALL_COUNTS: Duration = Duration::from_millis(20);
 
 /// After this many checks the watch reports the stall to the user.
 pub const STALL_LOOKS_REPORT: u32 = 100;
+
 /// The cost of a steal in an analysis, unless the pool has measured it: a sleeping worker wakes in
 /// about this time.
 pub const ANALYSIS_BURDEN: Duration = Duration::from_micros(5);
@@ -498,13 +506,14 @@ pub const ANALYSIS_BURDEN: Duration = Duration::from_micros(5);
 /// How many steals a pool must have measured for an analysis to rely on them.
 pub const ANALYSIS_STEALS: u64 = 16;
 
-/// An analysis advises to coarsen forks below this: at 2 to 3 ns a fork costs a fortieth of it.
+/// An analysis advises to coarsen forks if there is less work than this for each fork. A fork takes
+/// 2 to 3 ns, a fortieth of this.
 pub const ANALYSIS_GRAIN: Duration = Duration::from_nanos(100);
 
-/// With this many times more parallelism than workers all of them are busy nearly all the time.
+/// With this many times more parallelism than workers, all workers are busy nearly all the time.
 pub const ANALYSIS_SLACK: f64 = 10.0;
 
-/// After a trigger has written a trace, no trigger writes another one for this long. A stall rarely
-/// comes alone. The recorders hold seconds, so a file per ten seconds misses little, and a megabyte
-/// per ten seconds is no load.
+/// After a trigger has written a trace, the same trigger writes no other one for this long. A stall
+/// rarely comes alone. The recorders hold seconds, so a file per ten seconds and trigger misses
+/// little, and a megabyte per ten seconds is no load.
 pub const TRACE_ON_PERIOD: Duration = Duration::from_secs(10);

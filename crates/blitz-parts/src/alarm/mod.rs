@@ -13,13 +13,14 @@
 //! | until | AWAKE 0 | the driver is awake, and looks at the wheels before it blocks | the driver |
 //! | until | a tick | the driver blocks, or is about to; timers from this tick on are in time | the driver; adders lower it |
 //!
-//! Without slack the driver blocks until that tick. With slack it announces a tick that [`covered`]
-//! names, and blocks for `slack` ticks longer: timers within that time fire together, and a thread
-//! that adds one of them does not wake the driver.
+//! Without slack the driver announces the tick of the first timer, and blocks until then. With
+//! slack it announces the tick that [`covered`] returns, and blocks for `slack` ticks longer.
+//! Timers that are due within these `slack` ticks fire together, and a thread that adds one of them
+//! does not wake the driver.
 //!
 //! # Transitions
 //! ```text
-//!  adder:   earliest lowered ─▶ fence ─▶ until later than that? lower it, wake the driver
+//!  adder:   earliest lowered ─▶ fence ─▶ until later than earliest? lower until, wake the driver
 //!  driver:  until := covered(earliest of all) ─▶ fence ─▶ look at all again
 //!           ─▶ block until `until` + slack ─▶ until := AWAKE
 //! ```
@@ -30,13 +31,13 @@
 //!   driver.
 //! - **ALARM-2** A thread that adds a timer that is not the earliest of its wheel needs neither
 //!   fence nor wake-up.
-//! - **ALARM-3** If several threads add timers of one tick while the driver blocks, `is_early`
-//!   tells exactly one of them to wake it.
+//! - **ALARM-3** If several threads add timers of one tick while the driver blocks until a later
+//!   tick, exactly one of these threads is told to wake the driver.
 //! - **ALARM-4** A driver that blocks for `slack` ticks longer than it announces is at most `slack`
 //!   ticks late for the first timer. It is not late at all if it last fired timers at least `slack`
 //!   ticks before that timer.
-//! - **ALARM-5** Such a driver blocks at least until `slack` ticks after it last fired timers,
-//!   unless a timer is overdue.
+//! - **ALARM-5** A driver with slack blocks at least until `slack` ticks after it last fired
+//!   timers, unless a timer is overdue.
 //!
 //! # Orderings
 //! | tag | operation | ordering | pairs with | because |
@@ -92,8 +93,9 @@ impl Earliest {
         self.tick.load(Relaxed) // O3
     }
 
-    /// Notes a timer that is due at `tick`. Returns whether it is the first one: then the driver
-    /// may have to be notified, see [`Alarm::is_early`]. Callers hold the wheel's lock.
+    /// Notes a timer that is due at `tick`. Returns whether this timer is now the first of its
+    /// wheel. If so, the caller asks [`Alarm::is_early`] whether to wake the driver. Callers hold
+    /// the wheel's lock.
     #[inline]
     #[must_use]
     pub fn lower(&self, tick: u64) -> bool {
@@ -119,14 +121,14 @@ impl Default for Earliest {
 
 /// Returns the tick to announce if the first timer is due at `first` and the driver blocks for
 /// `slack` ticks longer. Timers from that tick on fire in time. `swept` is the tick at which the
-/// driver last fired timers. Never zero.
+/// driver last fired timers. The result is never zero.
 ///
 /// ```
 /// use blitz_parts::alarm::{NEVER, covered};
 /// let slack = 50;
-/// // The driver has fired nothing for long: it gets up when the first timer is due.
+/// // The driver has fired nothing for long: it wakes when the first timer is due.
 /// assert_eq!(covered(1_000, 100, slack) + slack, 1_000);
-/// // It has just fired some: it lets `slack` ticks pass.
+/// // The driver has just fired timers: it lets `slack` ticks pass.
 /// assert_eq!(covered(1_000, 990, slack) + slack, 1_040);
 /// assert_eq!(covered(NEVER, 990, slack), NEVER);
 /// ```
@@ -163,7 +165,7 @@ impl Alarm {
 
     /// Announces that the driver is about to block until the returned tick, or for some slack
     /// longer. `earliest` returns the minimum of all [`Earliest::get`], or the result of
-    /// [`covered`] for it; it is called twice.
+    /// [`covered`] for that minimum. This function calls `earliest` twice.
     pub fn set(&self, earliest: impl Fn() -> u64) -> u64 {
         let announced = earliest();
         self.until.store(announced, Relaxed); // O3
@@ -172,7 +174,8 @@ impl Alarm {
         }
         let seen = if broken(Step::AlarmLookAgain) { announced } else { earliest() };
         if seen < announced {
-            // Threads that add a timer from here on need not wake us: the second look sees it.
+            // The driver blocks until `seen` only. So threads whose timers are due at `seen` or
+            // later need not wake it.
             self.until.store(seen, Relaxed); // O3
         }
         seen.min(announced)

@@ -25,11 +25,12 @@ fn add_against_set(ticks: &'static [u64], swept: u64, slack: u64) {
     let woken = adders.into_iter().map(|adder| adder.join().unwrap());
     let woken = woken.filter(|woken| *woken).count();
     let earliest = ticks.iter().copied().min().unwrap();
-    assert!(until <= earliest || woken > 0, "it sleeps until {until}, beyond {earliest}");
+    assert!(until <= earliest || woken > 0, "the driver sleeps until {until}, beyond {earliest}");
     assert!(ticks.len() < 2 || ticks[0] != ticks[1] || woken <= 1, "woken {woken} times");
 }
 
-/// The driver sleeps twice. Its second sleep does not miss a timer that was added since the first.
+/// The driver sleeps twice. Its second sleep does not miss a timer that was added since its first
+/// sleep began.
 fn add_against_second_set() {
     let alarm = Arc::new(Alarm::new());
     let wheel = Arc::new(Earliest::new());
@@ -71,7 +72,7 @@ fn alarm_1_the_driver_does_not_oversleep() {
 }
 
 #[test]
-fn alarm_1_nor_when_it_sleeps_again() {
+fn alarm_1_the_driver_does_not_oversleep_its_second_sleep() {
     check(5, None, add_against_second_set);
 }
 

@@ -36,7 +36,7 @@ fn alarm_3_a_blocked_driver_is_woken_once_per_tick() {
     assert!(!alarm.is_early(1));
 }
 
-/// Ticks of any size, and pairs that are near each other.
+/// Yields triples of ticks: `first`, `swept`, `slack`. They are of any size, or near each other.
 fn ticks() -> impl Strategy<Value = (u64, u64, u64)> {
     let far = (any::<u64>(), any::<u64>(), any::<u64>());
     let near = (0..200u64, 0..200u64, 0..100u64);
@@ -45,7 +45,7 @@ fn ticks() -> impl Strategy<Value = (u64, u64, u64)> {
 
 proptest! {
     #[test]
-    fn alarm_4_slack_delays_no_timer_by_more_and_none_that_is_alone((first, swept, slack) in ticks()) {
+    fn alarm_4_a_timer_is_late_by_the_slack_at_most_and_a_lone_timer_is_not_late((first, swept, slack) in ticks()) {
         let until = covered(first, swept, slack);
         prop_assert!(until <= first.max(1), "a timer at {first} would have to wake the driver");
         let end = until.saturating_add(slack);
@@ -63,7 +63,7 @@ proptest! {
 }
 
 #[test]
-fn alarm_4_the_ends_of_time_are_announced_as_they_are() {
+fn alarm_4_never_stays_never_and_zero_is_announced_as_one() {
     assert_eq!(covered(NEVER, 5, 50), NEVER);
     assert_eq!(covered(0, 0, 0), 1, "zero means that the driver does not block");
     assert_eq!(covered(NEVER - 1, 0, 0), NEVER - 1);

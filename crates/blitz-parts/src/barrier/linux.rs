@@ -4,7 +4,7 @@ use crate::prim::{AtomicBool, Relaxed};
 use rustix::thread::{MembarrierCommand, membarrier, membarrier_query};
 use std::sync::OnceLock;
 
-/// The kernel has refused a barrier to a process that it had registered.
+/// Whether the kernel has refused a barrier to this process after it had registered it.
 static REFUSED: AtomicBool = AtomicBool::new(false);
 
 /// Whether the process is registered for expedited barriers and none was refused.
@@ -23,8 +23,8 @@ fn is_registered() -> bool {
     })
 }
 
-/// Runs a full barrier on every running thread of this process. Returns false if the kernel does
-/// not.
+/// Runs a full barrier on every running thread of this process. Returns false if the kernel
+/// refuses, or has refused before.
 pub(super) fn heavy() -> bool {
     if !available() {
         return false;

@@ -34,9 +34,9 @@
 //! |---|---|---|---|---|
 //! | O1 | `light` | compiler fence | O2 | the kernel runs a full barrier on every thread for O2 |
 //! | O2 | `heavy` | `fence(SeqCst)`, then membarrier if it is available | O1 | BARRIER-1 |
-//! | O3 | `after_exchange` | `fence(SeqCst)`; a compiler fence on x86-64 | O3, any `fence(SeqCst)` | BARRIER-3: there each locked instruction drains the store buffer |
+//! | O3 | `after_exchange` | `fence(SeqCst)`; a compiler fence on x86-64 | O3, any `fence(SeqCst)` | BARRIER-3: on x86-64 each locked instruction drains the store buffer |
 //! | O4 | `relied_on` store after notifying, load | Release, Acquire | each other | BARRIER-5: a thread that finds it cleared sees the notification of the light sides |
-//! | O5 | notification of the light sides, and their load of it | Relaxed | – | BARRIER-5: a light side that reads it passes its ordinary fence after the one in O2 |
+//! | O5 | notification of the light sides, and their load of it | Relaxed | – | BARRIER-5: a light side that reads the notification passes its ordinary fence later than the caller of `heavy` passed that of O2 |
 //!
 //! Under the model checker both halves are `fence(SeqCst)`, the weakest thing loom knows that gives
 //! BARRIER-1.
@@ -48,21 +48,22 @@
 //!
 //! - A thief leaves private forks alone. Only their owner takes them, so the owner needs no fence.
 //! - A sleeper notifies the light sides (`blitz-core/team`): from then on owners publish every fork
-//!   and use ordinary fences, as on systems without the barrier. An owner that has not seen that
-//!   yet may put a task or a fork where the sleeper misses it. That is no problem: the owner is
-//!   awake and runs the work itself. If the owner is stuck in a poll, a worker that the watch wakes
-//!   runs it: after a refusal the watch is never turned off, and sees every store eventually.
-//! - A fork that was private before stays its owner's until the owner forks again or comes back to
-//!   it: it is not run in parallel. This is the cost of a filter that is installed after the pool
-//!   started.
+//!   and use ordinary fences, as on systems without the barrier. An owner that has not seen the
+//!   notification yet may put a task or a fork where the sleeper misses it. No work is lost then:
+//!   the owner is awake and runs the work itself. If the owner is stuck in a poll, a worker that
+//!   the watch wakes runs the work: after a refusal the watch is never turned off, and sees every
+//!   store eventually.
+//! - A fork that was private before stays private until its owner forks again, or takes the fork
+//!   back. Until then no thief can run it. This is the cost of a filter that is installed after the
+//!   pool started.
 //!
 //! The fallbacks of other projects do not work here. `mprotect` on a resident page (folly, HotSpot)
 //! relies on an interrupt of every processor that runs a thread of the process. ARM processors
 //! invalidate each other's translations without an interrupt, and so do x86-64 processors with
 //! INVLPGB under Linux 6.15 and later. Signals (liburcu) need a signal number that the program does
 //! not use, and interrupt its system calls. A walk over all processors by `sched_setaffinity`
-//! misses those that the caller may not use. Each of them is a system call that the same filter may
-//! forbid.
+//! misses the processors that the caller may not use. Each of these fallbacks needs a system call,
+//! which the same filter may forbid.
 //!
 //! # What this does not do
 //! It orders nothing between two `light` sides.
@@ -135,7 +136,7 @@ pub struct Reliance {
 }
 
 impl Reliance {
-    /// Creates it. If `relied_on` is false, the workers never rely on the pair.
+    /// Creates the state of one pool. If `relied_on` is false, its workers never rely on the pair.
     pub fn new(relied_on: bool) -> Reliance {
         Reliance { relied_on: AtomicBool::new(relied_on) }
     }
@@ -145,9 +146,9 @@ impl Reliance {
         self.relied_on.load(Relaxed)
     }
 
-    /// Calls `tell` if the pair was refused since the last call. `tell` makes the light sides use
-    /// ordinary fences. Several threads may call it at once; for each of them `tell` is complete
-    /// when this returns.
+    /// Calls `tell` if the workers still rely on the pair, but the pair was refused. `tell` makes
+    /// the light sides use ordinary fences. Several threads may call this function at the same
+    /// time. When it returns to any of them after a refusal, a call of `tell` has ended.
     #[inline]
     pub fn notice_refusal(&self, tell: impl FnOnce()) {
         self.notice(available, tell);

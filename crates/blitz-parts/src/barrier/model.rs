@@ -34,8 +34,8 @@ fn canary_no_light_half() {
     canary(&[Step::BarrierLight], None, neither_misses_the_other);
 }
 
-/// Each side exchanges its word and then reads the other's. The second side may have an ordinary
-/// fence.
+/// Each side exchanges its word and then reads the other's. If `ordinary`, the second side stores
+/// its word and passes an ordinary fence instead.
 fn neither_exchange_is_missed(ordinary: bool) {
     let words = Arc::new([AtomicUsize::new(0), AtomicUsize::new(0)]);
     let first = thread::spawn({
@@ -93,8 +93,8 @@ fn barrier_5_the_light_sides_are_notified_before_a_sleeper_looks() {
     check(200, None, told_before_the_look);
 }
 
-/// A light side and a sleeper whose heavy fence is refused: only the sleeper itself passes a fence
-/// (`own_fence`).
+/// A light side and a sleeper whose heavy fence is refused. So that fence is only a fence of the
+/// sleeper itself (`own_fence`). The light side passes an ordinary fence if it was notified.
 fn told_light_side(own_fence: fn()) {
     let words = Arc::new([AtomicUsize::new(0), AtomicUsize::new(0)]);
     let told = Arc::new(AtomicBool::new(false));

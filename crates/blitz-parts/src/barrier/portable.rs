@@ -7,7 +7,7 @@ pub(super) fn available() -> bool {
     MODELLED
 }
 
-/// There is only the fence in the caller.
+/// Does nothing: the caller, `super::heavy`, has passed an ordinary fence already.
 pub(super) fn heavy() -> bool {
     MODELLED
 }

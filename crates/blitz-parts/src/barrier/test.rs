@@ -12,7 +12,7 @@ fn assert_neither_misses_the_other(
     announce_frequent: impl Fn(&AtomicUsize) + Sync,
     announce_rare: impl Fn(&AtomicUsize),
 ) {
-    // One pair of words per round; `turn` starts both sides of a round as closely as a spin can.
+    // Each round has a pair of words. `turn` starts both sides of a round at nearly the same time.
     let words: Vec<[AtomicUsize; 2]> = (0..ROUNDS).map(|_| Default::default()).collect();
     let turn = AtomicUsize::new(0);
     let meet = Barrier::new(2);
@@ -88,7 +88,8 @@ fn barrier_2_available_is_decided_once() {
     let here = available();
     let there = std::thread::spawn(available).join().unwrap();
     assert_eq!(here, there);
-    // Both may be called even if the pair is not available; then `heavy` is an ordinary fence.
+    // `light` and `heavy` may be called even if the pair is not available. Then `heavy` is an
+    // ordinary fence.
     light();
     heavy();
     assert_eq!(available(), here);

@@ -115,7 +115,8 @@ impl Word {
         }
     }
 
-    /// The task in each slot, for dumps. These are addresses of tasks that may be gone already.
+    /// Returns bit, generation and task of each slot that has a tenant, for dumps. The task is only
+    /// an address, and may be gone already.
     pub(super) fn tenants(&self) -> impl Iterator<Item = (usize, u32, usize)> + '_ {
         let slots = self.slots.get().map(|slots| slots.iter()).into_iter().flatten();
         slots.enumerate().filter_map(|(bit, slot)| {
@@ -154,14 +155,14 @@ impl Slot {
         self.task.load(Relaxed)
     }
 
-    /// Moves the task out if the slot still has this generation. For the worker that has run the
-    /// task to its end.
+    /// Moves the task out if the slot still has this generation. Only the worker that has run the
+    /// task to its end calls this.
     #[inline]
     pub(super) fn move_out(&self, generation: u32) -> bool {
         let is_meant = self.generation() == generation;
         if is_meant {
             self.uses.write();
-            // No exchange is needed: only the worker that has run a task uses its slot.
+            // No exchange is needed: after a task's end only its last worker uses the slot.
             self.generation.store(generation.wrapping_add(1), Relaxed);
             self.task.store(null_mut(), Relaxed);
         }
@@ -174,7 +175,7 @@ impl Slot {
     }
 }
 
-/// Reserved slots without a task: those of one worker, or those shared by all other threads.
+/// Reserved slots without a task: those of one worker, or those that all other threads share.
 #[derive(Debug)]
 pub struct SlotCache {
     free: Vec<Place>,
@@ -230,7 +231,8 @@ impl SlotCache {
         }
     }
 
-    /// Reserves the free slots of one signal word; returns false if no leaf of this cache has any.
+    /// Reserves the free slots of one signal word. Returns false if no leaf of this cache has a
+    /// free slot.
     #[cold]
     pub(super) fn refill(&mut self, leaves: &Slots<Leaf>, workers: usize) -> bool {
         let count = leaves.len();

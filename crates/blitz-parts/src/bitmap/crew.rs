@@ -13,7 +13,7 @@ const PERMITS: u64 = 0x7fff_ffff << 32;
 /// Set once no worker looks for tasks any more.
 const CLOSED: u64 = 1 << 63;
 
-/// The word, shared.
+/// The word that all threads share.
 pub(super) struct Crew {
     word: AtomicU64,
     turns: Turns,

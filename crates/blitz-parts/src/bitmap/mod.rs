@@ -34,8 +34,8 @@
 //!  sleep:  lie_down: +1 sleeper ─▶ last look from the roots down ─▶ block
 //!          … woken ─▶ get_up: -1 sleeper, -1 permit ─▶ look
 //! ```
-//! A scanner that finds nothing below a summary bit clears it. The taker of the last task does not:
-//! a busy word keeps its summaries, so a signal changes only that word.
+//! A scanner that finds nothing below a summary bit clears the bit. The taker of a word's last task
+//! leaves the word's summary bits set: so in a busy word, a signal changes only the word itself.
 //!
 //! The types enforce three rules. A bit comes from a task, since setting it consumes a
 //! [`Runnable`]. A permit comes from the tree, since [`Marked`] is made where a bit was set. Only a
@@ -43,11 +43,12 @@
 //! its [`Sleeper`].
 //!
 //! # Invariants
-//! - **BITMAP-1** A task that was signalled leaves once: by one `take`, or with the arena, which
-//!   cancels it.
+//! - **BITMAP-1** A task that was signalled leaves the bitmap once: one `take` returns it, or the
+//!   arena cancels it when it is dropped.
 //! - **BITMAP-2** What was written before `signal` is visible to the taker of the task.
-//! - **BITMAP-3** A bit in a signal word is also in its leaf and in the root, unless a setter or a
-//!   scanner is about to put it there: no clearing loses a bit.
+//! - **BITMAP-3** While a bit of a signal word is set, the bits above it, in the leaf and in the
+//!   root, are set, too, unless a setter or a scanner is about to set them: no clearing loses a
+//!   task.
 //! - **BITMAP-4** For each signalled task, a worker that is awake takes it, or a sleeper sees it in
 //!   its last look, or its setter is told to wake a sleeper. That setter sees what the sleepers
 //!   wrote before `lie_down`.
@@ -76,7 +77,7 @@
 //! | O5 | fence after `get_up`, before looking | after_exchange | O4 | BITMAP-6: the worker sees the task of a setter that saw its permit |
 //! | O6 | fence after `close`, before the last look | after_exchange | O4 | BITMAP-10 |
 //! | O7 | reserving, giving back | AcqRel, Release | each other | BITMAP-8 |
-//! | O8 | exchanges of roots and leaves and the one that closes, loads of signal words and of the crew | Relaxed | – | they lead to no memory: tasks come through O1, and each exchange has its fence (O2 to O4, O6) |
+//! | O8 | exchanges of roots and leaves and the exchange that closes, loads of signal words and of the crew | Relaxed | – | they lead to no memory: tasks come through O1, and each exchange has its fence (O2 to O4, O6) |
 //! | O9 | loads of roots and leaves by a scanner that goes on below | Acquire | O2 | a scanner that sees a bit sees what is below it; else it would clear the bit, look again (O3) and set it |
 //! | O10 | exchanges of the crew: `lie_down`, a permit, `get_up` | AcqRel | each other | BITMAP-4: a setter that grants a permit sees how to wake the sleeper, which wrote that before `lie_down` |
 //!
@@ -87,9 +88,9 @@
 //! # Lineage
 //! The bitmap document of `docs/coverage.md`, with its errata: setters look at every level; a
 //! scanner that clears a summary looks again and announces what it finds; there is one permit per
-//! task, and never more permits than sleepers. Leaves go to the workers in turn, so growth moves
-//! none. Summaries are cleared late. There is no condition variable: each sleeper sleeps on its own
-//! word.
+//! task, and never more permits than sleepers. Leaves go to the workers in turn, so growth moves no
+//! leaf to another worker. Summaries are cleared late. There is no condition variable: each sleeper
+//! sleeps on its own word.
 
 mod arena;
 mod bits;
@@ -130,7 +131,7 @@ pub struct Bitmap {
 pub struct Signalled {
     /// What the setter has to do next.
     pub told: Told,
-    /// The task's leaf was not in the root.
+    /// Whether the task's leaf had no bit in the root before.
     pub activated: bool,
 }
 
@@ -163,7 +164,7 @@ pub struct Cursor {
 pub struct Tenant {
     /// Which slot, and which tenant of it.
     pub id: SlotId,
-    /// Whether its bit is set.
+    /// Whether the slot's signal bit is set: then the task is runnable.
     pub signalled: bool,
     /// Where the task is, or was: it may be gone by now.
     pub address: usize,
@@ -187,7 +188,7 @@ impl Bitmap {
         &self.tree
     }
 
-    /// Callers take turns.
+    /// Adds a leaf. Only one thread at a time may call this.
     fn add_leaf(&self) {
         self.leaves.add(Leaf::new(self.tree.add_leaf()));
     }
@@ -207,7 +208,7 @@ impl Bitmap {
         }
     }
 
-    /// As [`reserve`](Self::reserve), for a thread outside the pool.
+    /// Gives a task a slot, as [`reserve`](Self::reserve) does, for a thread outside the pool.
     pub fn reserve_outside(&self, task: NonNull<Header>) -> Place {
         self.reserve(&mut self.outside(), 1, task)
     }
@@ -226,8 +227,8 @@ impl Bitmap {
         }
     }
 
-    /// Returns the identity of a slot's tenant. For the holder of its queue entry, or the worker
-    /// that runs it.
+    /// Returns the identity of a slot's tenant. Only the holder of the tenant's queue entry, or the
+    /// worker that runs the tenant, calls this.
     #[inline]
     pub fn identity(&self, place: Place) -> SlotId {
         let (leaf, at) = self.find(place);
@@ -305,9 +306,9 @@ impl Bitmap {
     }
 
     /// Takes up to `most` tasks that follow the last task of this cursor, in the same signal word.
-    /// It is for the owner: one exchange per task would take the word's cache line from setters
-    /// each time. Returns how many it took. No worker sees these tasks while they move, so the
-    /// caller announces them where it puts them.
+    /// Only the partition's owner calls this: one exchange per task would take the word's cache
+    /// line from setters each time. Returns how many tasks it took. No worker sees these tasks
+    /// while they move, so the caller announces them where it puts them.
     pub fn take_behind(&self, cursor: &Cursor, most: usize, keep: impl FnMut(Runnable)) -> usize {
         let (word, skipped) = (cursor.slot.get() / BITS, cursor.slot.get() % BITS);
         let leaf = self.leaves.get(cursor.leaf.get());
@@ -320,8 +321,8 @@ impl Bitmap {
     }
 
     /// Takes half of the other tasks in the signal word of a task that the caller has just taken,
-    /// and at most `most`. It is for a thief, which leaves the rest to the owner. Returns how many
-    /// it took; the caller announces them, as in `take_behind`.
+    /// and at most `most`. A thief calls this, and leaves the rest to the owner. Returns how many
+    /// tasks it took. The caller announces them, as in `take_behind`.
     pub fn take_beside(&self, place: Place, most: usize, keep: impl FnMut(Runnable)) -> usize {
         let (leaf, at) = self.find(place);
         let half = |seen: usize| seen.div_ceil(2).min(most);
@@ -334,12 +335,13 @@ impl Bitmap {
         self.take(cursor, cursor.leaf.get() + 1, |_| true)
     }
 
-    /// Takes one of the tasks that are left, for the thread that cancels them all. After the last
-    /// one there may still be tasks that only another scanner or their setter can see.
+    /// Takes one of the tasks that are left, for the thread that cancels them all. When this
+    /// returns `None`, there may still be tasks that only another scanner or their setter can see.
     pub fn take_left(&self) -> Option<Runnable> {
         loop {
             let scan = self.take_any(&Cursor::default(), 0);
-            // A task whose summary was cleared for a moment may be unseen by every other scanner.
+            // If this look set a summary again, look once more: perhaps no other scanner sees the
+            // task below that summary.
             if scan.again.is_none() || scan.task.is_some() {
                 return scan.task;
             }
@@ -430,9 +432,9 @@ impl Bitmap {
         self.tree.has_any()
     }
 
-    /// Whether there is a task that is signalled, or was a moment ago. For a last look, and for a
-    /// worker that may have to wake another. Summaries of tasks that are gone do not keep a worker
-    /// awake.
+    /// Whether there is a task that is signalled, or was a moment ago. A worker asks this in its
+    /// last look, and when it may have to wake another worker. It reads the signal words, too: so
+    /// the summaries of tasks that are gone do not keep a worker awake.
     #[inline]
     pub fn has_task(&self) -> bool {
         self.has_any() && self.is_any_signalled()
@@ -448,7 +450,7 @@ impl Bitmap {
         })
     }
 
-    /// How many tasks are signalled, counted one word after the other.
+    /// How many tasks are signalled. The words are read one after the other, while they may change.
     pub fn count(&self) -> usize {
         if !self.has_any() {
             return 0;
@@ -458,7 +460,7 @@ impl Bitmap {
         words.map(|word| word.signals.load(Relaxed).count_ones() as usize).sum()
     }
 
-    /// The tasks that have slots, seen one after the other.
+    /// The tasks that have slots. The slots are read one after the other, while they may change.
     pub fn tenants(&self) -> Vec<Tenant> {
         let mut tenants = Vec::new();
         for (leaf, words) in self.leaves.iter().enumerate() {
@@ -474,22 +476,22 @@ impl Bitmap {
         tenants
     }
 
-    /// Announces that the worker is about to look for the last time, and then to sleep. It must be
-    /// wakeable from before this call until `get_up`: a permit may be for a task that was taken
-    /// already, and then only the wake-up itself reaches the sleeper.
+    /// Announces that the worker is about to look for the last time, and then to sleep. The worker
+    /// must be wakeable from before this call until `get_up`: a permit may be for a task that was
+    /// taken already, and then only the wake-up itself reaches the sleeper.
     pub fn lie_down(&self) -> Sleeper {
         self.tree.lie_down()
     }
 
-    /// Announces that the worker is awake, or has not slept after all. It has to look for tasks
-    /// now, or pass that duty on. If it finds more tasks than it takes it has to wake another
-    /// worker, because it may have taken that worker's permit.
+    /// Announces that the worker is awake, or has not slept after all. The worker has to look for
+    /// tasks now, or let another worker look. If it finds more tasks than it takes, it has to wake
+    /// another worker, because it may have taken that worker's permit.
     pub fn get_up(&self, sleeper: Sleeper) -> Option<Permit> {
         self.tree.get_up(sleeper)
     }
 
-    /// Takes a permit, if there is one. For a worker that may have been woken although it did not
-    /// count as a sleeper.
+    /// Takes a permit, if there is one. A worker calls this if it may have been woken although it
+    /// did not count as a sleeper.
     #[inline]
     pub fn try_acquire(&self) -> Option<Permit> {
         self.tree.try_acquire()

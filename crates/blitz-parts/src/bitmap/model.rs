@@ -30,7 +30,7 @@ struct Rig {
 }
 
 impl Rig {
-    /// Two workers that sleep now and then, and task i in signal word `words[i]`.
+    /// Creates a rig for two workers that sleep now and then. Task i is in signal word `words[i]`.
     fn new(words: &[usize]) -> Arc<Rig> {
         let rig = Rig {
             signals: Bitmap::new(2),
@@ -55,7 +55,8 @@ impl Rig {
         Arc::new(rig)
     }
 
-    /// As `new`, after each task was signalled once, so that the summaries are still set.
+    /// Creates a rig in which each task was signalled and taken once. So the summaries are still
+    /// set.
     fn used(words: &[usize]) -> Arc<Rig> {
         let rig = Rig::new(words);
         for number in 0..words.len() {
@@ -77,7 +78,7 @@ impl Rig {
         closed
     }
 
-    /// As `signal`, for all tasks.
+    /// Signals all tasks, one after the other.
     fn signal_all(&self) {
         (0..self.written.len()).for_each(|number| assert!(!self.signal(number)));
     }
@@ -121,7 +122,7 @@ impl Rig {
         task.map(|task| self.got(task))
     }
 
-    /// The worker's next task, for which it may sleep.
+    /// Returns the worker's next task. The worker may sleep until there is one.
     fn next(&self, worker: usize, cursor: &Cursor) -> usize {
         let mut was_idle = false;
         loop {
@@ -144,8 +145,8 @@ impl Rig {
         }
     }
 
-    /// A worker that stops searching wakes another one for the tasks that it leaves: it may have
-    /// taken the other's permit.
+    /// A worker that stops searching wakes another worker if tasks are left: it may have taken the
+    /// permit of that worker.
     fn tell_of_more(&self) {
         fence(SeqCst);
         if self.signals.has_task() {
@@ -170,7 +171,7 @@ impl Rig {
         }
     }
 
-    /// A worker that takes `count` tasks.
+    /// Starts a worker that takes `count` tasks.
     fn spawn_worker(
         self: &Arc<Rig>,
         worker: usize,
@@ -189,13 +190,13 @@ impl Rig {
         core::iter::from_fn(|| self.look(&cursor)).collect()
     }
 
-    /// How many bits are set, whatever the summaries say.
+    /// How many signal bits are set, whatever the summaries say.
     fn count(&self) -> u32 {
         let words = self.signals.leaves.iter().flat_map(|leaf| leaf.words.iter());
         words.map(|word| word.signals.load(Relaxed).count_ones()).sum()
     }
 
-    /// Each bit is in its leaf and in the root, now that no setter or scanner is at work
+    /// Checks that the bits above each signal bit are set, now that no setter or scanner is at work
     /// (BITMAP-3).
     fn assert_summaries(&self) {
         for (index, leaf) in self.signals.leaves.iter().enumerate() {
@@ -207,8 +208,8 @@ impl Rig {
         }
     }
 
-    /// All threads have ended. The taken and the remaining tasks are all tasks, each once. Then
-    /// none is left.
+    /// Called when all other threads have ended. Checks that the taken and the remaining tasks are
+    /// all tasks, each once, and that the tree is empty then.
     fn finish(&self, mut taken: Vec<usize>) {
         self.assert_summaries();
         taken.extend(self.take_rest());
@@ -219,8 +220,8 @@ impl Rig {
     }
 }
 
-/// One worker takes one of two tasks and then `more`, while both are signalled and another worker
-/// takes.
+/// A setter signals two tasks. Meanwhile one worker takes a task and then calls `more`, which takes
+/// more tasks of the same word. Another worker takes tasks at the same time.
 fn several_against_one(more: fn(&Rig, &Cursor, Place, &mut Vec<usize>)) {
     let rig = Rig::new(&[FIRST, FIRST]);
     let setter = rig.clone();
@@ -259,7 +260,8 @@ fn bitmap_1_tasks_behind_another_leave_once() {
     check(1_000, Some(3), move || several_against_one(behind));
 }
 
-/// A task is signalled while a scanner looks twice at summaries that are still set without a task.
+/// Tasks are signalled while a scanner looks twice. At first the summaries are set although there
+/// is no task.
 fn set_against_clear(words: &[usize]) {
     let rig = Rig::used(words);
     let scanner = thread::spawn({
@@ -329,8 +331,8 @@ fn canary_a_clearer_of_a_root_does_not_look() {
     canary(&[Step::SignalRootClearLooks], Some(3), || set_against_clear(&[ELSEWHERE]));
 }
 
-/// Two setters, and a worker that takes both of their tasks. It may sleep before the first or
-/// between the two.
+/// Two setters, and a worker that takes both of their tasks. The worker may sleep before it takes
+/// the first task, or before it takes the second.
 fn two_setters(words: &[usize]) {
     let rig = Rig::new(words);
     let worker = rig.spawn_worker(0, 2);
@@ -350,7 +352,8 @@ fn one_setter(words: &[usize]) {
     rig.finish(taken);
 }
 
-/// A worker writes where it can be woken and calls `lie_down`, beside a setter.
+/// A worker writes how it can be woken, and then calls `lie_down`. Beside it a setter signals a
+/// task.
 fn grant_beside_lying_down() {
     let rig = Rig::new(&[FIRST]);
     let can_be_woken = Arc::new(AtomicUsize::new(0));
@@ -425,8 +428,8 @@ fn canary_a_permit_stays() {
     canary(&[Step::SignalPermitTaken], Some(2), || two_setters(&[FIRST, FIRST]));
 }
 
-/// Two workers. Each takes one task and waits until the other has got its own. One thread signals
-/// both tasks, or one each.
+/// Two workers. Each takes one task and waits until the other worker has got its own. One thread
+/// signals both tasks, or each of two threads signals one.
 fn together(rig: Arc<Rig>, setters: usize) {
     let met = Arc::new((Mutex::new(0), Condvar::new()));
     let workers = [0, 1].map(|worker| {
@@ -483,9 +486,9 @@ fn canary_a_setter_leaves_the_root_to_others() {
     canary(&[Step::SignalRootSet], Some(1), || one_setter(&[ELSEWHERE]));
 }
 
-/// Two setters. A worker that does not count as a sleeper is woken, takes the permit and looks; the
-/// worker that counts as a sleeper sleeps on unless it is woken, too. Another worker may have taken
-/// the task that the permit was for.
+/// Two setters, and two workers in their beds. Only worker 1 counts as a sleeper. But `wake_one`
+/// finds worker 0 first, so worker 0 takes the permit and looks, and worker 1 may sleep on. The
+/// main thread takes tasks, too: perhaps that for which the permit was granted.
 fn a_permit_is_taken_by_another() {
     let rig = Rig::new(&[FIRST, BESIDE]);
     let sleeper = rig.signals.lie_down();
@@ -519,7 +522,7 @@ fn canary_the_taker_of_a_permit_looks_without_fence() {
     canary(&[Step::SignalUpFence], Some(1), a_permit_is_taken_by_another);
 }
 
-/// A setter for each task against the closer; `sleepers` workers sleep meanwhile.
+/// For each task, a setter signals it while the tree is closed and `sleepers` workers sleep.
 fn close_against_signal(words: &[usize], sleepers: usize) {
     let rig = Rig::new(words);
     let sleepers: Vec<_> = (0..sleepers).map(|_| rig.signals.lie_down()).collect();
@@ -544,12 +547,12 @@ fn bitmap_10_a_task_signalled_during_the_close_ends_once() {
 }
 
 #[test]
-fn bitmap_10_sleepers_do_not_keep_it_open() {
+fn bitmap_10_sleepers_do_not_keep_the_tree_open() {
     check(18_000, Some(4), || close_against_signal(&[FIRST], 1));
 }
 
 #[test]
-fn bitmap_10_each_of_two_setters_gets_closed() {
+fn bitmap_10_each_of_two_setters_is_told_closed() {
     check(500, Some(1), || close_against_signal(&[FIRST, ELSEWHERE], 0));
 }
 
@@ -562,7 +565,7 @@ fn canary_a_look_after_closing_without_fence() {
 /// keep one slot.
 fn two_stocks() {
     let rig = Rig::new(&[]);
-    // Create the slots for all first: the checker does not see the thread that creates them.
+    // Create all slots first: the checker does not see which thread creates them (a `OnceLock`).
     (0..4).for_each(|_| rig.signals.add_leaf());
     let mut stock = SlotCache::of_worker(1);
     let all: Vec<_> =

@@ -38,7 +38,7 @@ impl SummaryTree {
         SummaryTree { first: Arc::default(), more: Slots::new(), leaves: Slots::new(), crew }
     }
 
-    /// Adds a leaf. Callers take turns.
+    /// Adds a leaf. Only one thread at a time may call this.
     pub(super) fn add_leaf(&self) -> Arc<Branch> {
         let index = self.leaves.len();
         let root = match index / 64 {
@@ -229,7 +229,8 @@ impl Branch {
         if left == 0 { self.clear_root() } else { None }
     }
 
-    /// As `mark_signal_inactive`, for the root bit of a leaf that was seen empty.
+    /// Clears the root bit of a leaf that was seen empty, as `mark_signal_inactive` clears a leaf
+    /// bit.
     #[cold]
     pub(super) fn clear_root(&self) -> Option<Marked> {
         self.root.clear(self.bit, Relaxed);

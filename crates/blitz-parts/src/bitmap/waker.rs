@@ -36,7 +36,7 @@ pub struct WakerOwner<'a> {
 }
 
 impl SignalWaker {
-    /// Creates a status without a bit.
+    /// Creates a status whose bits are all clear.
     ///
     /// ```
     /// let waker = blitz_parts::bitmap::SignalWaker::new();
@@ -56,7 +56,7 @@ impl SignalWaker {
         self.partition.load(Relaxed)
     }
 
-    /// The worker's end.
+    /// Returns the worker's end of this status, through which the worker writes it.
     ///
     /// # Safety
     /// 1. At any time at most one thread uses `WakerOwner`s of this status. If another thread takes

@@ -103,7 +103,8 @@ impl Crew {
         assert_eq!((counts.sleeping(), counts.inactive()), (0, 0), "{counts:?}");
         let tree = self.signals.tree();
         assert_eq!((tree.sleepers(), tree.permits()), (0, 0));
-        // A setter may have marked the path to a task that was taken already.
+        // A setter may have set the summaries for a task that was taken already. This look clears
+        // them.
         assert!(self.find(&Cursor::default()).is_none(), "a task is left");
         assert!(!self.signals.has_any(), "an idle tree is empty");
     }

@@ -6,7 +6,8 @@ use crate::prim::{Step, canary, check};
 use core::ptr::NonNull;
 use std::rc::Rc;
 
-/// Worker 0 forks a job and calls `wait` with its latch; worker 1 may run the job.
+/// Worker 0 pushes a job that sets a latch, and calls `wait` with this latch. Worker 1 may run the
+/// job.
 fn fork_and_wait(wait: fn(&Crew, &JobLatch)) {
     let crew = Crew::new(2);
     let worker = crew.start(1);

@@ -2,7 +2,8 @@
 //!
 //! A worker of the crew follows `blitz-core/worker` step by step, on the real deque, injector,
 //! jobs, latches and sleep protocol; only statistics, mail, leapfrogging and the random start of a
-//! search are left out. A lost wake-up shows as a deadlock.
+//! search are left out. Methods that follow one function of `blitz-core` name it. A lost wake-up
+//! shows as a deadlock.
 
 mod bitmap_vs_sleep;
 mod cascade;
@@ -77,16 +78,17 @@ impl Crew {
         }
     }
 
-    /// `Jobs::fork`, for a job that another worker takes while the caller waits for it. Make a
-    /// second job before this call: the first frees itself, and two forks must not have the same
-    /// address.
+    /// `Jobs::fork`, for a job that another worker takes while the caller waits for it. If a model
+    /// forks two jobs, it has to create both before it forks the first. The first job frees its
+    /// memory when it runs, so a job created later could get the same address, and two forks must
+    /// not have the same address.
     fn fork(&self, worker: usize, work: Work) {
         self.fork_privately(worker, work);
         self.share_if_wanted(worker);
     }
 
-    /// As `fork`, by a worker whose published jobs were not stolen before. It keeps its forks
-    /// private if a searching worker will find them.
+    /// Forks like `fork`, but for a worker whose published jobs were not stolen before. Such a
+    /// worker keeps its forks private while another worker searches: that worker will find them.
     fn fork_and_keep(&self, worker: usize, work: Work) {
         self.fork_privately(worker, work);
         if self.sleep.counters().load().awake_but_idle() == 0 {
@@ -231,7 +233,8 @@ impl Crew {
         }
     }
 
-    /// As `work`, for one job: then the worker leaves, even if more jobs are left.
+    /// Works like `work` until the worker has run one job. Then the worker leaves, even if more
+    /// jobs are left.
     fn work_once(&self, worker: usize) {
         let bed = self.sleep.own_bed(worker);
         let mut idle = self.sleep.start_looking(bed);
@@ -346,8 +349,8 @@ impl Event {
     }
 }
 
-/// Called in every turn of an idle loop: after a few turns without work it lets other threads run
-/// (see `sleep/model`).
+/// Called in every turn of an idle loop. After a few turns without work, the call lets other
+/// threads run (see `sleep/model`).
 fn give_way(turns: &mut u32) {
     *turns += 1;
     if *turns > 3 {

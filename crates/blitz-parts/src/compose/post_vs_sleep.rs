@@ -45,7 +45,7 @@ fn sleep_1_an_injected_job_is_found_by_one_of_two() {
     check(60_000, Some(2), injected_for_two);
 }
 
-/// Worker 0 publishes two jobs and then sits in a leaf until worker 1 has run both.
+/// Worker 0 publishes two jobs. Then it looks for no work until worker 1 has run both jobs.
 fn published() {
     let crew = Crew::new(2);
     let worker = crew.start(1);
@@ -62,8 +62,8 @@ fn sleep_1_published_jobs_are_found() {
     check(1_200, Some(2), published);
 }
 
-/// As above, but the worker checks before its fence whether an older public job was announced. The
-/// notified worker may have taken that job and gone to sleep since.
+/// Like `published`, but worker 0 checks before its fence whether an older job is public. Worker 1,
+/// which was notified of that job, may have taken it and gone to sleep since.
 fn judged_too_early() {
     let crew = Crew::new(2);
     let worker = crew.start(1);

@@ -1,10 +1,11 @@
-//! A worker forks privately, looks at the counters in the cheapest way and then sits in a leaf.
+//! A worker forks privately, reads the counters after a light fence, and then looks for no work.
 
 use super::{Crew, Event, Look, job};
 use crate::job::Work;
 use crate::prim::{Step, canary, check, check_without, thread};
 
-/// Worker 0 forks a job and waits for it in a leaf; worker 1 must find it, by force if need be.
+/// Worker 0 forks a job, and looks for no work until the job has run. Worker 1 must find the job,
+/// by force if need be.
 fn one_private_job() {
     let crew = Crew::new(2);
     let worker = crew.start(1);
@@ -21,8 +22,8 @@ fn sleep_4_a_private_job_is_found_by_a_worker_about_to_sleep() {
 
 #[test]
 fn canary_private_without_the_heavy_fence() {
-    // The search before the last look has a fence, too. On a real machine that is not a heavy
-    // fence, so the canary leaves it out.
+    // The search before the last look has a fence, too. On a real machine that fence is not a heavy
+    // one, so no model may rely on it: the canary leaves it out, too.
     canary(&[Step::SleepLookFence, Step::DequeStealFence], Some(3), one_private_job);
 }
 
@@ -49,8 +50,8 @@ fn sleep_4_a_job_behind_a_public_one_is_found() {
     check(30_000, Some(3), two_private_jobs);
 }
 
-/// As above, but the public job goes to a worker that is busy, has never looked for work and so
-/// wakes no other.
+/// Like `two_private_jobs`, but a third worker takes the public job. That worker is busy. It has
+/// never looked for work, so it wakes no other worker when it takes the job.
 fn a_busy_worker_takes_the_public_job() {
     let crew = Crew::new(3);
     let sleeper = crew.start(1);
@@ -86,8 +87,9 @@ fn sleep_4_a_busy_thief_leaves_nothing_behind() {
     check(18_000, Some(2), a_busy_worker_takes_the_public_job);
 }
 
-/// As above, with the busy worker on the owner's thread, so that more preemptions can be explored.
-/// The sleeper looks, then the public job comes, then the sleeper registers.
+/// Like `a_busy_worker_takes_the_public_job`, but the owner's thread also acts as the busy worker,
+/// so that more preemptions can be explored. The sleeper may look before the public job comes, and
+/// register as a sleeper after it has gone.
 fn the_public_job_goes_after_the_private_push() {
     let crew = Crew::new(2);
     let sleeper = crew.start(1);
@@ -114,9 +116,9 @@ fn canary_a_sleeper_ignores_the_event_counter() {
     canary(&steps, Some(3), the_public_job_goes_after_the_private_push);
 }
 
-/// Worker 2 sleeps, worker 1 looks. Worker 0 publishes a job that blocks, and pushes a second one
-/// behind it. It keeps the second one private because there is a public one. Worker 1 takes the
-/// first and must see the second, to wake worker 2 for it.
+/// Worker 2 sleeps, worker 1 looks. Worker 0 publishes a job that blocks, and forks a second job
+/// behind it. Worker 0 keeps the second job private because the first is public. Worker 1 takes the
+/// first job. It must see the second, so that it wakes worker 2 for the second.
 fn the_taker_of_the_public_job_passes_on() {
     let crew = Crew::new(3);
     let sleeper = thread::spawn({
@@ -162,10 +164,11 @@ fn canary_the_taker_looks_without_a_heavy_fence() {
     canary(&steps, Some(2), the_taker_of_the_public_job_passes_on);
 }
 
-/// Worker 2 sleeps, worker 1 looks. Worker 0 publishes a job, leaves it to worker 1, and pushes a
-/// second one behind it. Then a busy worker takes the first and wakes no other. Worker 1 has found
-/// something else meanwhile. It must see the second job. The number of jobs that it reads may mix a
-/// value from before the push with one from after the theft.
+/// Worker 2 sleeps, worker 1 looks. Worker 0 publishes a job and wakes no worker, because worker 1
+/// looks. Worker 0 forks a second job behind the first. Then a busy worker (here the main thread)
+/// takes the first job and wakes no worker. Meanwhile worker 1 has found other work, and stops
+/// looking. It must see the second job. But it computes the number of jobs from several words: it
+/// may read one from before the second fork, and another from after the theft.
 fn a_worker_that_leaves_for_other_work_passes_on() {
     let crew = Crew::new(3);
     let sleeper = crew.start(2);
@@ -201,7 +204,8 @@ fn canary_a_worker_that_leaves_looks_only_once() {
     canary(&[Step::SleepCascadeAgain], Some(2), a_worker_that_leaves_for_other_work_passes_on);
 }
 
-/// Worker 0 keeps a job private if worker 1 is searching, and waits for it in a leaf.
+/// Worker 0 keeps a job private if worker 1 is searching. Then it looks for no work until the job
+/// has run.
 fn one_kept_job() {
     let crew = Crew::new(2);
     let worker = crew.start(1);
@@ -228,7 +232,7 @@ fn canary_kept_without_the_light_fence() {
 
 /// Worker 2 sleeps and worker 1 looks, so worker 0 keeps its job. Then worker 1 finds other work,
 /// which lasts until the kept job has run.
-fn one_from_whom_a_job_was_kept_leaves() {
+fn a_worker_from_whom_a_job_was_kept_leaves() {
     let crew = Crew::new(3);
     let sleeper = crew.start(2);
     while crew.sleep.counters().load().sleeping() == 0 {
@@ -249,17 +253,17 @@ fn one_from_whom_a_job_was_kept_leaves() {
 }
 
 #[test]
-fn sleep_9_one_from_whom_a_job_was_kept_passes_on() {
-    check(4_000, Some(2), one_from_whom_a_job_was_kept_leaves);
+fn sleep_9_a_worker_from_whom_a_job_was_kept_passes_on() {
+    check(4_000, Some(2), a_worker_from_whom_a_job_was_kept_leaves);
 }
 
 #[test]
-fn canary_one_from_whom_a_job_was_kept_does_not_look() {
+fn canary_a_worker_from_whom_a_job_was_kept_does_not_look() {
     let steps = [Step::SleepCascadeFence, Step::SleepCascadeAgain];
-    canary(&steps, Some(2), one_from_whom_a_job_was_kept_leaves);
+    canary(&steps, Some(2), a_worker_from_whom_a_job_was_kept_leaves);
 }
 
-/// Worker 1 sleeps, and worker 0 keeps its job private nevertheless.
+/// Worker 1 sleeps, and worker 0 keeps its job private nevertheless. So no worker finds the job.
 fn a_job_kept_from_a_sleeper() {
     let crew = Crew::new(2);
     let sleeper = crew.start(1);
@@ -279,8 +283,8 @@ fn canary_a_job_is_kept_from_a_sleeper() {
 
 /// Worker 0 has a private job that was not announced. Worker 1 has announced that it is sleepy, and
 /// has found nothing. Then a busy worker, which never looks for work, makes that job public by
-/// force and takes it. Meanwhile worker 0 gets a second job, and finds that there is a public one
-/// already.
+/// force and takes it. Meanwhile worker 0 gets a second job. It announces none if it sees that the
+/// first job is public: it assumes that the first was announced.
 fn a_busy_worker_forces(second: fn(&Crew, usize, Work)) {
     let crew = Crew::new(3);
     let (here, there) = (Event::new(), Event::new());

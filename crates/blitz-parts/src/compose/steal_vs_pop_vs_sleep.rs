@@ -4,8 +4,8 @@ use super::{Crew, Event};
 use crate::prim::{AtomicUsize, Relaxed, Step, canary, check};
 use std::sync::Arc;
 
-/// Worker 0 publishes two jobs and pops those that it can get; worker 1 takes the rest. Each job
-/// runs once.
+/// Worker 0 publishes two jobs and pops one, if worker 1 has not taken both. Worker 1 takes the
+/// rest. Each job runs once.
 fn pop_or_wait() {
     let crew = Crew::new(2);
     let worker = crew.start(1);

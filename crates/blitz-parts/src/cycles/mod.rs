@@ -1,5 +1,5 @@
 //! The processor's cycle counter, if the system uses it as its clock. Then all cores agree on it
-//! and it runs at a constant rate. Reading it takes half as long as a call of the system's clock.
+//! and it runs at a constant rate. Reading it takes half as long as asking the system for the time.
 
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 mod x86_64;
@@ -16,7 +16,8 @@ pub fn are_trusted() -> bool {
     system::are_trusted()
 }
 
-/// The counter; 0 where there is none. It may be read some nanoseconds too early or too late.
+/// Returns the counter, or 0 where there is none. The processor may read it some nanoseconds before
+/// or after the instructions around this call.
 ///
 /// ```
 /// use blitz_parts::cycles;

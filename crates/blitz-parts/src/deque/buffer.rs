@@ -10,7 +10,7 @@ pub(super) struct Buffer<T> {
     slots: Box<[AtomicPtr<T>]>,
     /// The ring that this one replaced. It is not freed at once, because a thief may have read its
     /// address just before (DEQUE-5). Only the thread that may change the deque's buffer uses this
-    /// field. A raw pointer, because a `Box` would claim that no other thread reads the ring.
+    /// field. It is a raw pointer, because a `Box` would claim that no other thread reads the ring.
     retired: Cell<*mut Buffer<T>>,
     /// Witness of the box `slots`: one thread makes and frees it, others read it.
     uses: Witness,
@@ -114,7 +114,8 @@ impl<T> Buffer<T> {
     /// Frees a row of buffers; `first` may be null.
     ///
     /// # Safety
-    /// 1. They came from `Box::into_raw`, are the caller's, and no thread reads them any more.
+    /// 1. The buffers came from `Box::into_raw`, are the caller's, and no thread reads them any
+    ///    more.
     pub(super) unsafe fn free(first: *mut Buffer<T>) {
         if first.is_null() {
             return;

@@ -9,10 +9,10 @@
 //!
 //! # State
 //! Public items lie in a growing ring, oldest first. Private forks form a list, newest first, whose
-//! links lie in the forks themselves. All of them are newer than all public items. A public fork
-//! stays in the list until its owner takes it back; `published` is the newest of them. An owner
-//! that is about to take back a public fork has already set `newest` to the fork that `guard`
-//! names. In that state nothing is private.
+//! links lie in the forks themselves. All private forks are newer than all public items. A public
+//! fork stays in the list until its owner takes it back; `published` is the newest public fork. An
+//! owner that is about to take back a public fork has already set `newest` to the fork that `guard`
+//! names. In that state no fork is private.
 //!
 //! | word | meaning | who writes |
 //! |---|---|---|
@@ -58,9 +58,9 @@
 //! - **DEQUE-6** After a [`barrier::heavy`] a non-empty deque looks non-empty to every thread, and
 //!   `force` can then make private forks public without the owner's help.
 //! - **DEQUE-7** Steals fail only if the deque's public part was empty, another taker succeeded, or
-//!   the thief's own condition did not hold; then the item stays.
-//! - **DEQUE-8** Links are followed only by the owner, or by a thief that holds `force` and saw the
-//!   owner not `busy`: then no fork of the list is taken back before that thief is done.
+//!   the thief's own condition did not hold. In the last case the item stays.
+//! - **DEQUE-8** Links are followed only by the owner, or by a thread that has set `force` to 1 and
+//!   then saw the owner not `busy`: no fork of the list is taken back before that thread is done.
 //! - **DEQUE-9** `pop_above` takes no item that was there when its mark was made, as long as the
 //!   fork that was the newest then was not taken back.
 //!
@@ -91,10 +91,10 @@
 //! | O22 | `buffer` exchange in shrink | Relaxed | O12 | O19 follows. The exchange continues the release sequence of the store of the large ring. So a thief that finds the small ring acquires that store, which came after the small ring was made |
 //!
 //! # What this does not do
-//! It wakes no worker and does not decide when to publish, nor when to shrink. If the owner leaves
-//! a fork's frame while a thief forces, it waits for that thief: for the fence, which takes
-//! microseconds, and for a walk over the private forks. Every publisher, a forcing thief included,
-//! must notify a worker: the owner assumes that public items were announced.
+//! It wakes no worker and does not decide when to publish, nor when to shrink. An owner that leaves
+//! a fork's frame while a thief forces waits for that thief: for the thief's fence, which takes
+//! microseconds, and for its walk over the private forks. Every publisher, a forcing thief
+//! included, must notify a worker: the owner assumes that public items were announced.
 //!
 //! # Lineage
 //! Chase and Lev 2005 with the fences of Lê, Pop, Cohen and Zappa Nardelli 2013 for the public
@@ -156,7 +156,7 @@ struct OwnerLine<T> {
     guard: AtomicPtr<T>,
     force: AtomicU32,
     pushes: Counter,
-    /// Items that the owner itself took through the top, in the race for the last one.
+    /// Items that the owner itself took by an exchange of `top`, in the race for the last item.
     own_top: Counter,
 }
 
@@ -295,11 +295,11 @@ impl<T> Deque<T> {
         if current.is_large() {
             return self.read_large(index);
         }
-        // SAFETY: by DEQUE-5 it lives as long as the deque.
+        // SAFETY: the ring is not large, so by DEQUE-5 it lives as long as the deque.
         unsafe { &*current.buffer() }.slot(index).load(Relaxed)
     }
 
-    /// As `read_as_thief`, for a large ring, which its owner may be about to leave.
+    /// Reads a slot of a large ring, which its owner may be about to leave.
     #[cold]
     fn read_large(&self, index: isize) -> *mut T {
         let readers = &self.rings.readers;
@@ -308,7 +308,7 @@ impl<T> Deque<T> {
             barrier::after_exchange(); // O18
         }
         let current = Tagged::from_word(self.open.buffer.load(Acquire)); // O12
-        // SAFETY: the owner has not left it, or sees a reader and does not free it (DEQUE-5).
+        // SAFETY: the owner has not left the ring, or sees a reader and does not free it (DEQUE-5).
         let item = unsafe { &*current.buffer() }.slot(index).load(Relaxed);
         let order = if broken(Step::DequeReaderRelease) { Relaxed } else { Release };
         readers.fetch_sub(1, order); // O20
@@ -324,18 +324,18 @@ impl<T> Deque<T> {
 
 impl<T: Linked> Deque<T> {
     /// Makes the older half of the private forks public without the owner's help, and arms them
-    /// first as the owner would. Returns whether it made any public. It is for owners that sit in a
-    /// long leaf. Costs a [`barrier::heavy`], and does nothing if that is refused.
+    /// first as the owner would. Returns whether it made any public. A thief calls this if the
+    /// owner seems to compute for long without forking. The call costs a [`barrier::heavy`], and
+    /// does nothing if that fence is refused.
     #[cold]
     pub fn force(&self, arm: impl Fn(NonNull<T>)) -> bool {
         let expose = |newest| self.expose(newest, |private| private.div_ceil(2), arm);
         self.has_private() && self.beside_owner(expose).is_some_and(|exposed| exposed > 0)
     }
 
-    /// How many items, public and private, there were at some recent moment. Costs a
-    /// [`barrier::heavy`] if there are private ones. The private ones count as one item if they
-    /// cannot be counted: if the fence is refused, or while the owner or a thief makes some of them
-    /// public.
+    /// How many items, public and private, there were at some recent moment. The call costs a
+    /// [`barrier::heavy`] if there are private forks. These count as one item if they cannot be
+    /// counted: if the fence is refused, or while the owner or a thief makes some of them public.
     pub fn len(&self) -> usize {
         let count = || self.beside_owner(|newest| self.count(newest));
         let private = match self.has_private() {
@@ -346,17 +346,17 @@ impl<T: Linked> Deque<T> {
     }
 
     /// Calls `f` with the newest fork. Meanwhile the owner takes no fork back and does not change
-    /// the public part. Returns `None` if the owner is changing something at this moment, if
-    /// another thief is in here, or if the heavy fence is refused.
+    /// the public part. Returns `None` if the owner is `busy`, if another thread is in this
+    /// function, or if the heavy fence is refused.
     fn beside_owner<R>(&self, f: impl FnOnce(*mut T) -> R) -> Option<R> {
         let force = &self.own.force;
         if force.compare_exchange(0, 1, Relaxed, Relaxed).is_err() {
             return None;
         }
         let fenced = broken(Step::DequeForceFence) || barrier::heavy(); // O8
-        // From here on either the owner was seen busy, or it waits for `force` to be 0 before it
-        // leaves a fork's frame. Without the fence neither is certain, and only the owner may touch
-        // private forks.
+        // The fence makes one of two things certain: this thread sees the owner busy, or the owner
+        // waits for `force` to be 0 before it leaves a fork's frame. Without the fence neither is
+        // certain, and only the owner may touch private forks.
         let result = if fenced && self.open.busy.load(Acquire) == 0 {
             Some(f(self.own.newest.load(Acquire))) // O17, O7
         } else {

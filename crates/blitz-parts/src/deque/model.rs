@@ -28,7 +28,7 @@ unsafe impl Sync for Item {}
 // SAFETY: as above; the items of a rig stay where they are.
 unsafe impl Send for Item {}
 
-// SAFETY: one cell.
+// SAFETY: the link is one cell, which is read as it was written.
 unsafe impl Linked for Item {
     unsafe fn set_older(this: NonNull<Item>, older: *mut Item) {
         // SAFETY: the items live as long as their rig.
@@ -88,7 +88,7 @@ impl Rig {
         let _ = unsafe { self.deque.owner() }.push(self.item(index), |item| self.arm(item));
     }
 
-    /// Owner: pops an item, and checks it.
+    /// Owner: pops an item, and returns its index.
     fn pop(&self) -> Option<usize> {
         // SAFETY: as in `fork`.
         unsafe { self.deque.owner() }.pop().map(|item| self.index(item))
@@ -207,7 +207,7 @@ fn deque_1_the_last_item_has_one_taker() {
     check_without(Step::BarrierLight, 900, Some(3), last_item_for_three);
 }
 
-/// The owner publishes while a thief looks.
+/// The owner forks and publishes while a thief steals.
 fn publish_against_steal() {
     let rig = Rig::new();
     let thief = thread::spawn({
@@ -235,7 +235,7 @@ fn canary_publish_without_release() {
     canary(&[Step::DequePublishRelease], None, publish_against_steal);
 }
 
-/// An item is pushed above a fork, and every thread sees it in that place.
+/// The owner pushes an item above a fork, and both threads take the two in the right order.
 fn push_above_a_fork_against_steal() {
     let rig = Rig::new();
     let thief = thread::spawn({
@@ -245,9 +245,9 @@ fn push_above_a_fork_against_steal() {
     let place = rig.fork(0);
     rig.push(1);
     let mut taken = rig.take_back(0, place);
-    assert!(!taken.starts_with(&[0, 1]), "the older one first");
+    assert!(!taken.starts_with(&[0, 1]), "the owner took the older item first");
     let stolen: Vec<_> = thief.join().unwrap().into_iter().flatten().collect();
-    assert!(!stolen.starts_with(&[1, 0]), "the newer one first");
+    assert!(!stolen.starts_with(&[1, 0]), "the thief took the newer item first");
     taken.extend(stolen);
     taken.extend(rig.rest());
     assert_each_once(2, taken);
@@ -259,7 +259,8 @@ fn deque_2_a_pushed_item_lies_above_older_forks() {
     check_without(Step::BarrierLight, 100, None, push_above_a_fork_against_steal);
 }
 
-/// One item more than there are slots outgrows the buffer while a thief reads it.
+/// The owner pushes one item more than the ring has slots. So it replaces the ring while a thief
+/// reads it.
 fn grow_against_steal(slots: usize) {
     let rig = Rig::new();
     for index in 0..slots {
@@ -363,8 +364,8 @@ fn canary_fork_without_release() {
     canary(&[Step::DequeForkRelease], None, fork_against_force);
 }
 
-/// The thief begins to force before there are any links. The newest fork that it sees is one that
-/// has become the newest again.
+/// The thief may begin to force before the owner forks 0 and 1. The newest fork that the thief sees
+/// may be fork 0, which is the newest again because fork 1 was taken back.
 fn fork_and_take_back_against_force() {
     let rig = Rig::new();
     let gone = rig.fork(3);
@@ -391,8 +392,8 @@ fn canary_take_back_without_release() {
     canary(&[Step::DequeTakeBackRelease], Some(4), fork_and_take_back_against_force);
 }
 
-/// `pop_above` distinguishes items above a mark from those below while a thief makes some of the
-/// latter public.
+/// `pop_above` takes only items above a mark, while a thief makes some of the items below the mark
+/// public.
 fn mark_against_force() {
     let rig = Rig::new();
     let (first, second) = (rig.fork(0), rig.fork(1));
@@ -451,7 +452,7 @@ fn canary_frames_are_used_again_under_a_thief() {
     canary(&[Step::DequeForceFence], None, reuse_against_force);
 }
 
-/// Owner: take back, fork again, publish; thief: force, twice.
+/// The owner takes its fork back, forks again and publishes, while a thief forces twice.
 fn publish_against_force() {
     let rig = Rig::new();
     let place = rig.fork(0);
@@ -492,7 +493,7 @@ fn deque_1_a_push_and_a_forcing_thief_publish_at_once() {
     check(1_000, Some(3), push_against_force);
 }
 
-/// Two thieves force, the owner takes both forks back.
+/// Two thieves force while the owner takes both of its forks back.
 fn two_forcing_thieves() {
     let rig = Rig::new();
     let (first, second) = (rig.fork(0), rig.fork(1));
@@ -511,8 +512,9 @@ fn deque_1_two_forcing_thieves_against_an_owner() {
     check(4_000, Some(2), two_forcing_thieves);
 }
 
-/// A thief tries to force at a bad moment and fails. Then the owner sits in a long leaf with a
-/// private fork. The next attempt must succeed, because nothing else would make the fork public.
+/// A thief may try to force at a bad moment, and fail. After that the owner does not touch the
+/// deque, as in a long computation. If it has left a private fork, the next attempt must succeed,
+/// because nothing else would make the fork public.
 fn force_after_a_vain_one(owner: fn(&Rig, Place<Item>) -> usize) {
     let rig = Rig::new();
     let place = rig.fork(0);
@@ -555,7 +557,7 @@ fn look_against_publish() {
     let place = rig.fork(0);
     let looker = thread::spawn({
         let rig = rig.clone();
-        move || assert!(!rig.deque.is_empty(), "a fork on its way looks like none")
+        move || assert!(!rig.deque.is_empty(), "a fork that becomes public is never missed")
     });
     rig.publish(1);
     looker.join().unwrap();
@@ -592,7 +594,7 @@ fn deque_8_counting_disturbs_no_thread() {
     check(100, Some(3), count_against_take_back);
 }
 
-/// Two thieves, one public item, an idle owner.
+/// Two thieves try to steal the only public item, while the owner does nothing.
 fn a_failed_steal_has_a_winner() {
     let rig = Rig::new();
     rig.push(0);
@@ -610,8 +612,8 @@ fn deque_7_a_failed_steal_has_a_winner() {
     check_without(Step::BarrierLight, 4, None, a_failed_steal_has_a_winner);
 }
 
-/// A thief reads a slot of a large ring while the owner has emptied the ring, leaves it and frees
-/// it.
+/// A thief reads a slot of a large ring. Meanwhile the owner pops the last item, leaves the ring
+/// and frees it.
 fn shrink_against_steal() {
     let rig = Rig::new();
     for index in 0..=DEQUE_KEEPS {

@@ -15,7 +15,7 @@ pub struct Owner<'a, T> {
 }
 
 impl<T> Deque<T> {
-    /// The owner's end.
+    /// Returns the owner's end.
     ///
     /// # Safety
     /// 1. At any time at most one thread uses `Owner`s of this deque. If another thread takes over,
@@ -49,13 +49,13 @@ impl<T> Copy for Place<T> {}
 #[derive(Debug)]
 pub struct Mark<T> {
     end: isize,
-    /// The newest fork: if it becomes public, all later items lie above it. Only compared, never
-    /// followed.
+    /// The fork that was the newest at that moment. If it becomes public, all later items lie above
+    /// it. The pointer is only compared, never followed.
     newest: *mut T,
 }
 
 impl<T> Mark<T> {
-    /// Before everything.
+    /// The mark before all items.
     pub const START: Mark<T> = Mark { end: isize::MIN, newest: core::ptr::null_mut() };
 }
 
@@ -82,8 +82,8 @@ pub struct Published {
 pub enum TakeBack {
     /// The fork is the caller's again.
     Taken,
-    /// It is public: it lies in the deque below all items pushed since, unless a thief has taken
-    /// it.
+    /// The fork is public: it lies in the deque below all items pushed since, unless a thief has
+    /// taken it.
     Public,
 }
 
@@ -92,8 +92,8 @@ impl<'a, T: Linked> Owner<'a, T> {
     ///
     /// # Safety
     /// 1. The fork stays alive and in place until the owner has taken it back. If the owner finds
-    ///    it public, it stays until the owner has popped it or has seen that its taker is done with
-    ///    it. Its link stays unchanged even if another thread runs it.
+    ///    the fork public, the fork stays until the owner has popped it, or has seen that its taker
+    ///    is done with it. Its link stays unchanged even if another thread runs it.
     /// 2. Forks are taken back newest first, each once, with the place they got here: `take_back`
     ///    and `take_back_public` rely on this.
     #[inline(always)]
@@ -189,7 +189,8 @@ impl<'a, T: Linked> Owner<'a, T> {
             return None;
         }
         let end = self.deque.open.end.load(Relaxed);
-        // Older items lie below that fork. If the fork was stolen, they were stolen, too.
+        // Items older than the mark lie below the fork that was the newest then. If that fork was
+        // stolen, they were stolen, too.
         let above = end > mark.end && self.slot(end - 1) != mark.newest;
         if above { self.pop() } else { None }
     }
@@ -220,7 +221,8 @@ impl<'a, T: Linked> Owner<'a, T> {
             self.leave();
             return item;
         }
-        // The last item, or none: the exchange decides between us and a thief (O13).
+        // At most one item is left: the exchange decides whether a thief or this thread gets it
+        // (O13).
         let won = top == index && deque.top.compare_exchange(top, top + 1, SeqCst, Relaxed).is_ok();
         let item = if won { self.read(index) } else { None };
         deque.own.own_top.add(u64::from(won));
@@ -297,8 +299,8 @@ impl<T: Linked> Owner<'_, T> {
         loop {
             // O20
             if deque.rings.readers.load(Acquire) == 0 {
-                // SAFETY: no thief reads them, and a thief that comes now finds the small one
-                // (DEQUE-5).
+                // SAFETY: no thief reads the large rings, and a thief that comes now finds the
+                // small ring (DEQUE-5).
                 unsafe { Buffer::free(deque.rings.left.replace(core::ptr::null_mut())) };
                 return true;
             }
@@ -312,8 +314,9 @@ impl<T: Linked> Owner<'_, T> {
 }
 
 impl<T> Owner<'_, T> {
-    /// Whether a thief could take something now, as far as the owner knows. `top` may have moved
-    /// since. Then the next fork checks again, and a thief that is about to sleep looks for itself.
+    /// Whether a thief could take an item now, as far as the owner knows. A thief may have moved
+    /// `top` since. Then the owner's next fork checks again, and a thief that is about to sleep
+    /// looks at private forks, too.
     #[inline(always)]
     pub fn has_public(self) -> bool {
         self.deque.open.end.load(Relaxed) > self.deque.top.load(Relaxed)

@@ -15,7 +15,7 @@ struct Item {
     older: AtomicPtr<Item>,
 }
 
-// SAFETY: one atomic.
+// SAFETY: the link is one atomic, which is read as it was written.
 unsafe impl Linked for Item {
     unsafe fn set_older(this: NonNull<Item>, older: *mut Item) {
         // SAFETY: the items of a test outlive their deque's use.
@@ -126,7 +126,8 @@ impl Expected {
         self.items.len() - self.public
     }
 
-    /// Newest first, as they are armed.
+    /// Makes the `count` oldest private items public. Returns them newest first, the order in which
+    /// they are armed.
     fn publish(&mut self, count: usize) -> Vec<usize> {
         let count = count.min(self.private());
         let armed: Vec<_> = self.items.iter().skip(self.public).take(count).copied().collect();
@@ -143,7 +144,7 @@ fn stolen(items: &Items, steal: Steal<Item>) -> Option<usize> {
     }
 }
 
-/// Does `ops` on a deque and on its model and compares after every step.
+/// Does `ops` on a deque and on its model, and compares the two after every step.
 fn compare_with_model(ops: &[Op]) {
     let items = Items::new(ops.len());
     let deque = Deque::new();
@@ -205,7 +206,7 @@ fn compare_with_model(ops: &[Op]) {
     }
 }
 
-/// Compares with crossbeam's deque, with every item public at once.
+/// Compares with crossbeam's deque. No item is forked, so each is public at once.
 fn compare_with_crossbeam(ops: &[(bool, bool)]) {
     let items = Items::new(ops.len());
     let deque = Deque::new();
@@ -336,7 +337,7 @@ fn deque_5_large_rings_are_freed_when_the_deque_is_empty() {
         }
         assert!(owner(&deque).shrink());
         assert!(!owner(&deque).is_oversized() && deque.is_empty());
-        // It goes on with the ring that it kept.
+        // The deque goes on with the ring that it kept.
         let place = items.fork(&deque, 0);
         assert!(owner(&deque).take_back(place));
         assert!(matches!(deque.steal(), Steal::Empty));
@@ -422,7 +423,7 @@ fn deque_9_only_later_items_are_above_a_mark() {
     let _ = own.push(items.item(2), |_| ());
     assert_eq!(own.pop_above(mark), Some(items.item(2)));
     assert_eq!(own.pop_above(mark), None, "the fork is public, and below");
-    // Also once the fork itself and all below it are stolen.
+    // The mark also holds once the fork itself and all items below it are stolen.
     let _ = own.push(items.item(3), |_| ());
     assert_eq!(
         [deque.steal(), deque.steal()].map(|steal| stolen(&items, steal)),
@@ -433,8 +434,9 @@ fn deque_9_only_later_items_are_above_a_mark() {
     assert!(!take_back(&deque, items.item(1), place, |_| unreachable!("there is nothing else")));
 }
 
-/// The owner forks `count` items in nested bursts and pushes some, and takes all back; `thieves`
-/// threads steal, force and count. Returns how often each item was taken, and how many by thieves.
+/// The owner forks or pushes `count` items in bursts, and takes back those that it can get.
+/// Meanwhile `thieves` threads steal, force and count. Returns how often each item was taken, and
+/// how many items thieves took.
 fn storm(count: usize, thieves: u64) -> (Vec<u32>, usize) {
     let items = Items::new(count);
     let deque = Deque::new();
@@ -482,7 +484,7 @@ fn storm(count: usize, thieves: u64) -> (Vec<u32>, usize) {
             if rng.below(4) == 0 {
                 let _ = own.publish(|_| rng.below(5), |_| ());
             }
-            // Sometimes all of them, so that the list is not always long.
+            // Sometimes take all forks back, so that the list is not always long.
             let leave = if rng.below(20) == 0 { frames.len() } else { rng.below(10) };
             for (fork, place) in
                 frames.split_off(frames.len().saturating_sub(leave)).into_iter().rev()

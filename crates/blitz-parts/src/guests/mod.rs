@@ -37,17 +37,17 @@
 //! | O1 | counts up, before the guest's fence | Relaxed | O2 | GUESTS-1: because of the fences of `sleep`, poster and guest cannot both miss each other |
 //! | O2 | counts loaded, after the poster's fence | Relaxed | O1 | the same |
 //! | O3 | `list` | its lock | itself | a poster that sees the count finds the guest if it takes the lock after the guest; if it takes the lock before the guest, the guest sees the job |
-//! | O4 | counts down | Relaxed | – | a poster that reads it late only notifies for nothing |
-//! | O5 | `Injected` store, load | Relaxed | – | GUESTS-3 by the fences, or by the notification; a guest that does not park looks again |
+//! | O4 | counts down | Relaxed | – | a poster that still sees the old count only notifies for nothing |
+//! | O5 | `Injected` store, load | Relaxed | – | GUESTS-3: a guest that parks sees the store because of the fences, or because of the notification; a guest that does not park looks again |
 //!
 //! # What this does not do
 //! It has no fence of its own: the poster has passed the one in `new_jobs` or `new_task`, and the
-//! guest the one in `wait_parked`. It wakes all guests, not just one: a guest may take a job only
-//! if it waits for that job. It does not choose jobs.
+//! guest the one in `wait_parked`. It notifies every guest that takes such work, not just one,
+//! because a guest may leave a job alone. It does not choose jobs.
 //!
 //! # Lineage
 //! Ours. The sleep protocol wakes as many workers as there are jobs. A guest does not count as one
-//! of them, because it may leave a job alone.
+//! of these workers, because it may leave a job alone.
 
 #[cfg(all(test, blitz_loom))]
 mod model;
@@ -68,9 +68,9 @@ pub struct Guests {
 /// A worker that waits and takes injected jobs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Guest {
-    /// Its index.
+    /// The worker's index.
     pub worker: usize,
-    /// It takes tasks, too.
+    /// Whether the worker takes tasks, too.
     pub tasks: bool,
 }
 
@@ -96,8 +96,8 @@ impl Guests {
         }
     }
 
-    /// Registers a worker that begins to wait. Before it parks it must pass a fence and then look
-    /// at the injector.
+    /// Registers a worker that begins to wait. Before the worker parks, it must pass a fence and
+    /// then look at the injector.
     pub fn add(&self, guest: Guest) {
         self.lock().push(guest);
         if !broken(Step::GuestsCountJobs) {
@@ -120,8 +120,8 @@ impl Guests {
         self.tasks.fetch_sub(usize::from(guest.tasks), Relaxed); // O4
     }
 
-    /// Calls `notify` with the index of each guest. The caller has injected a job and has fenced
-    /// since.
+    /// Calls `notify` with the index of each guest. The caller has injected a job and has passed a
+    /// fence since.
     #[inline]
     pub fn notify_of_job(&self, notify: impl FnMut(usize)) {
         if self.jobs.load(Relaxed) > 0 {
@@ -130,7 +130,7 @@ impl Guests {
     }
 
     /// Calls `notify` with the index of each guest that takes tasks. The caller has put a task
-    /// where all workers look, and has fenced since.
+    /// where all workers look, and has passed a fence since.
     #[inline]
     pub fn notify_of_task(&self, notify: impl FnMut(usize)) {
         if self.tasks.load(Relaxed) > 0 {
@@ -156,22 +156,22 @@ impl Default for Guests {
     }
 }
 
-/// Whether an awaited job may be among the injected ones. Set once.
+/// Whether an awaited job may be among the injected ones. Once set, it stays set.
 #[derive(Debug)]
 pub struct Injected(AtomicBool);
 
 impl Injected {
-    /// Creates it, set or not.
+    /// Creates the flag, set or not.
     pub fn new(set: bool) -> Injected {
         Injected(AtomicBool::new(set))
     }
 
-    /// Notes that such a job is about to be injected.
+    /// Notes that an awaited job is about to be injected.
     pub fn set(&self) {
         self.0.store(true, Relaxed); // O5
     }
 
-    /// Whether such a job was injected, or will be soon.
+    /// Whether an awaited job was injected, or will be soon.
     pub fn get(&self) -> bool {
         self.0.load(Relaxed) // O5
     }

@@ -22,14 +22,14 @@
 //! # Orderings
 //! | tag | operation | ordering | pairs with | because |
 //! |---|---|---|---|---|
-//! | O1 | exchange in `push` | AcqRel | O2 | INJECT-3, also for the jobs below |
+//! | O1 | exchange in `push` | AcqRel | O2 | INJECT-3, for this job and for the jobs below it |
 //! | O2 | `swap(null)` | AcqRel | O1 | INJECT-3 |
 //! | O3 | `is_empty` | Relaxed | – | it is only a hint whether to try O2; a worker that is about to sleep looks after a fence (`sleep`) |
 //!
 //! # What this does not do
-//! It wakes no worker. It never takes one job alone: a taker that pops one node by an exchange
-//! could read a node that another taker has run and freed. Taking all has no such window and no
-//! ABA.
+//! It wakes no worker. It never takes one job alone. For that, a taker would read the newest node
+//! before its exchange, when another taker may have run and freed that node. A taker that takes all
+//! nodes reads them only after its exchange. So it reads no freed node, and has no ABA problem.
 //!
 //! # Lineage
 //! Treiber 1986; taken all at once, as the errata in `docs/coverage.md` ask.
@@ -59,7 +59,7 @@ pub struct Batch {
 unsafe impl Send for Batch {}
 
 impl Injector {
-    /// An empty injector.
+    /// Creates an empty injector.
     pub fn new() -> Injector {
         Injector { head: AtomicPtr::new(null_mut()) }
     }

@@ -64,7 +64,7 @@ fn inject_1_every_job_is_in_one_batch() {
 }
 
 #[test]
-fn inject_4_one_push_per_batch_finds_it_empty() {
+fn inject_4_one_push_per_batch_finds_the_injector_empty() {
     check(30, Some(3), two_pushers_and_a_taker);
 }
 

@@ -15,11 +15,12 @@ pub struct HeapJob<F> {
 impl<F: FnOnce()> HeapJob<F> {
     const MEMORY: stock::Kind = stock::Kind::of::<Self>();
 
-    /// Moves `closure` to the heap and returns it as work. It leaks if it is never run.
+    /// Moves `closure` to the heap and returns it as work. The closure leaks if the work is never
+    /// run.
     ///
     /// # Safety
     /// 1. All that `closure` borrows lives until the closure has run.
-    /// 2. If another thread may run it, the closure is `Send`.
+    /// 2. If another thread may run the work, the closure is `Send`.
     /// 3. `closure` does not unwind.
     pub unsafe fn into_work(closure: F) -> Work {
         let job = stock::alloc(Self::MEMORY).cast::<Self>();
@@ -32,7 +33,7 @@ impl<F: FnOnce()> HeapJob<F> {
     /// The function that `Work::run` calls.
     ///
     /// # Safety
-    /// As for [`Work::new`], with a header that begins a `HeapJob<F>`.
+    /// The obligations of [`Work::new`] hold, and `header` begins a `HeapJob<F>`.
     unsafe fn run(header: NonNull<Header>, _runner: Option<Runner>) {
         let job = header.cast::<Self>().as_ptr();
         // SAFETY: `into_work` made it, and it is alive until it is freed below.

@@ -21,8 +21,10 @@
 //!
 //! # Invariants
 //! - **JOB-1** A job's closure runs exactly once, on whichever thread took its [`Work`].
-//! - **JOB-2** A stack job is not touched after its latch is set: the frame may be gone.
-//! - **JOB-3** The result is written before the latch is set, and read only after it was seen set.
+//! - **JOB-2** After a runner has set the latch of a stack job, it does not touch the job: the
+//!   owner's frame may be gone.
+//! - **JOB-3** The result is written before the latch is set, and read only after the latch was
+//!   seen set.
 //! - **JOB-4** A panic in a stack job's closure is stored as its result; it never passes `run`.
 //! - **JOB-5** A fork is armed with its latch once, before other threads can see it. Its owner
 //!   looks at the latch only after it found the fork taken from the public end. A fork that has
@@ -35,7 +37,8 @@
 //! | O2 | the queue | see `deque` O1, O2, O5 and `inject` O1, O2 | – | the runner sees the closure |
 //!
 //! # What this does not do
-//! It chooses no thread and no order. The maker of a heap job has to catch its panics.
+//! It chooses no thread and no order. It does not catch the panics of a heap job: the closure that
+//! its maker passes has to catch them.
 //!
 //! # Lineage
 //! Jobs on the stack of the thread that waits for them: Cilk, and every fork-join pool since.
@@ -57,16 +60,17 @@ use core::cell::UnsafeCell;
 use core::mem::MaybeUninit;
 use core::ptr::NonNull;
 
-/// How a kind of job runs. The second argument is the runner, if waiters may follow it.
+/// How a kind of job runs. The second argument is the runner, if a worker that waits for the job
+/// may help that runner (leapfrog).
 type RunFn = unsafe fn(NonNull<Header>, Option<Runner>);
 
 /// The first field of every job.
 #[repr(C)]
 pub struct Header {
     run: RunFn,
-    /// For injectors and for the list of forks. Otherwise it stays uninitialised.
+    /// The link in an injector or in the list of forks. Otherwise it stays uninitialised.
     next: UnsafeCell<MaybeUninit<*mut Header>>,
-    /// Used only by forks that other threads see, so it is written when they are published.
+    /// Used only by forks that other threads see. So it is written when a fork is published.
     latch: UnsafeCell<MaybeUninit<JobLatch>>,
 }
 
@@ -92,10 +96,10 @@ impl Header {
         unsafe { cell.cast_mut().cast::<JobLatch>().write(JobLatch::new(bed)) };
     }
 
-    /// The latch that [`Header::arm`] wrote.
+    /// Returns the latch that [`Header::arm`] wrote.
     ///
     /// # Safety
-    /// 1. The job was armed, and the caller has synchronised with that by an acquiring operation.
+    /// 1. The job was armed, and the caller has acquired that write by an acquiring operation.
     /// 2. The job is alive as long as the returned reference is used.
     pub unsafe fn latch<'a>(this: NonNull<Header>) -> &'a JobLatch {
         // SAFETY: the job is alive (obligation 2).
@@ -158,19 +162,19 @@ impl Work {
     ///
     /// # Safety
     /// 1. `header` begins a live job that stays in place until it has run.
-    /// 2. No other `Work` of this job exists, unless it was taken back.
+    /// 2. No other `Work` of this job exists, and no queue holds the job.
     #[inline(always)]
     pub unsafe fn new(header: NonNull<Header>) -> Work {
         Work(header)
     }
 
-    /// The word itself, for a queue.
+    /// Returns the word itself, for a queue.
     #[inline(always)]
     pub fn into_raw(self) -> NonNull<Header> {
         self.0
     }
 
-    /// Runs the job. If the job has a waiter, `runner` is stored where the waiter can see it.
+    /// Runs the job. A fork stores `runner` in its latch, where the owner of the fork can see it.
     #[inline]
     pub fn run(self, runner: Option<Runner>) {
         // SAFETY: the header is live until the job has run (obligation 1).

@@ -47,7 +47,7 @@ impl Rig {
         });
         // SAFETY: only this thread owns the deque.
         let owner = unsafe { self.deque.owner() };
-        // SAFETY: it is taken back, or waited for, below.
+        // SAFETY: the fork is taken back, or waited for, below.
         let place = unsafe { owner.fork(fork.header()) };
         if publish {
             let _ = owner.publish(|_| 1, |job| self.arm(job));
@@ -68,7 +68,7 @@ impl Rig {
             // SAFETY: the latch was seen set, and this is the only taking.
             unsafe { fork.take_result() }.expect("it does not panic") + 10
         };
-        assert!(result == 1 || result == 12, "{result}: inline here or migrated there");
+        assert!(result == 1 || result == 12, "{result}: 1 means run by the owner, 12 by the thief");
         assert_eq!(self.ran.load(Relaxed), 1);
     }
 }

@@ -33,7 +33,7 @@ impl<L: Latch> Signal for L {
 }
 
 /// A fork's signal: the latch in the header. It is initialised if a thread other than the owner
-/// runs the fork (JOB-5). A fork that stays private never pays for it.
+/// runs the fork (JOB-5). A fork that stays private never pays for a latch.
 #[derive(Debug)]
 pub struct Armed;
 
@@ -93,7 +93,7 @@ where
     /// The word that stands for the job in a deque.
     #[inline(always)]
     pub fn header(&self) -> NonNull<Header> {
-        // Not from `&self.header`: the pointer must be valid for the whole job.
+        // The pointer is not made from `&self.header`, because it must be valid for the whole job.
         NonNull::from(self).cast()
     }
 
@@ -103,7 +103,7 @@ where
         &self.latch
     }
 
-    /// Runs the closure here.
+    /// Runs the closure on this thread.
     ///
     /// # Safety
     /// 1. The job's word was taken back, so no other thread runs it.
@@ -120,7 +120,7 @@ where
     ///
     /// # Safety
     /// 1. The latch was seen set.
-    /// 2. It is called once.
+    /// 2. This method is called once.
     pub unsafe fn take_result(&self) -> thread::Result<R> {
         // SAFETY: after the latch no other thread touches the result (JOB-3).
         let slot = unsafe { &*self.result.get() };
@@ -131,7 +131,7 @@ where
     /// The function that `Work::run` calls.
     ///
     /// # Safety
-    /// As for [`Work::new`], with a header that begins a `StackJob<L, F, R>`.
+    /// The obligations of [`Work::new`] hold, and `header` begins a `StackJob<L, F, R>`.
     unsafe fn run(header: NonNull<Header>, runner: Option<Runner>) {
         let this = header.cast::<Self>().as_ptr();
         // SAFETY: the job is alive until the latch is set, below.

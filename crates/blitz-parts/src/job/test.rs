@@ -71,7 +71,7 @@ fn job_5_an_armed_fork_notes_its_runner_and_sets_the_latch() {
     let bed = NonNull::from(sleep.add_bed());
     let runner = Runner { index: 3, run: 7 };
     let job = StackJob::new(Armed, |_: bool| {
-        // The latch is set only after this has returned.
+        // The latch is set only after this closure has returned.
         17
     });
     // SAFETY: no other thread sees the job.
@@ -85,7 +85,7 @@ fn job_5_an_armed_fork_notes_its_runner_and_sets_the_latch() {
     // SAFETY: the job stays in this frame until its latch was seen set.
     unsafe { job.as_work() }.run(Some(runner));
     assert!(latch.probe());
-    assert_eq!(latch.runner(), None, "it has finished");
+    assert_eq!(latch.runner(), None, "the runner has finished the job");
     // SAFETY: the latch was seen set, and this is the only taking.
     assert_eq!(unsafe { job.take_result() }.unwrap(), 17);
 }

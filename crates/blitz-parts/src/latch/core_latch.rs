@@ -27,22 +27,22 @@ pub enum Notice {
 }
 
 impl CoreLatch {
-    /// A word in state UNSET.
+    /// Creates a word in state UNSET.
     pub fn new() -> CoreLatch {
         CoreLatch { word: AtomicU32::new(UNSET) }
     }
 
-    /// UNSET → SLEEPY; false if a notice is pending.
+    /// Exchanges UNSET for SLEEPY. Returns false if a notice is pending.
     pub fn get_sleepy(&self) -> bool {
         self.word.compare_exchange(UNSET, SLEEPY, Release, Relaxed).is_ok() // O8
     }
 
-    /// SLEEPY → SLEEPING; false if notified meanwhile.
+    /// Exchanges SLEEPY for SLEEPING. Returns false if the worker was notified meanwhile.
     pub fn fall_asleep(&self) -> bool {
         self.word.compare_exchange(SLEEPY, SLEEPING, AcqRel, Relaxed).is_ok() // O3
     }
 
-    /// Whether no notifier has taken the word out of SLEEPING.
+    /// Whether the word is still SLEEPING: no notifier has changed it.
     pub fn is_sleeping(&self) -> bool {
         self.word.load(Relaxed) == SLEEPING // O9
     }
@@ -52,21 +52,21 @@ impl CoreLatch {
         matches!(self.word.load(Acquire), SLEEPY | SLEEPING) // O8
     }
 
-    /// Blocks until a notifier has taken the word out of SLEEPING.
+    /// Blocks while the word is SLEEPING.
     pub fn wait(&self) {
         while self.is_sleeping() {
             futex::wait(&self.word, SLEEPING);
         }
     }
 
-    /// Back to UNSET, from any state: the worker is awake (LATCH-5).
+    /// Sets the word to UNSET, from any state: the worker is awake (LATCH-5).
     pub fn wake_up(&self) {
         if !broken(Step::WordReset) {
             self.word.swap(UNSET, AcqRel); // O3
         }
     }
 
-    /// Takes the word out of SLEEPY or SLEEPING, if it is in one of them.
+    /// Sets the word if it is SLEEPY or SLEEPING. Returns the duty of the caller.
     pub fn notify(&self) -> Notice {
         let mut seen = self.word.load(Relaxed);
         loop {
@@ -82,7 +82,8 @@ impl CoreLatch {
         }
     }
 
-    /// Leaves a notice in any state, so that the worker's next attempt to sleep fails.
+    /// Sets the word in any state, so that the worker's next attempt to sleep fails. Returns the
+    /// duty of the caller.
     pub fn set(&self) -> Notice {
         match self.word.swap(SET, AcqRel) {
             SLEEPING => Notice::MustWake, // O3
@@ -97,7 +98,7 @@ impl CoreLatch {
         self.word.load(Relaxed) == SET
     }
 
-    /// The second half of the duty [`Notice::MustWake`].
+    /// Wakes the worker's thread: the second half of the duty [`Notice::MustWake`].
     pub fn unpark(&self) {
         futex::wake_one(&self.word);
     }

@@ -11,13 +11,13 @@ pub struct CountLatch<L> {
 }
 
 impl<L: Latch> CountLatch<L> {
-    /// A latch that needs `count` decrements; `count` must not be zero.
+    /// Creates a latch that needs `count` decrements; `count` must not be zero.
     pub fn new(count: usize, inner: L) -> CountLatch<L> {
         debug_assert_ne!(count, 0);
         CountLatch { left: AtomicUsize::new(count), inner }
     }
 
-    /// Asks for one more decrement. The caller itself still owes one.
+    /// Makes the latch need one more decrement. The caller itself still owes a decrement.
     pub fn increment(&self) {
         let old = self.left.fetch_add(1, Relaxed);
         debug_assert_ne!(old, 0, "the latch was set already");
@@ -35,7 +35,7 @@ impl<L: Latch> CountLatch<L> {
 }
 
 impl<L: Latch> Latch for CountLatch<L> {
-    /// One decrement; the last one sets the inner latch (LATCH-4).
+    /// Decrements the count; the last decrement sets the inner latch (LATCH-4).
     unsafe fn set(this: *const Self) {
         let order = if broken(Step::CountAcquire) { Relaxed } else { AcqRel };
         // SAFETY: `this` is live until the last decrement, and the caller's decrement is still

@@ -19,8 +19,8 @@ const SET: u64 = 2;
 const RUN_SHIFT: u32 = 2;
 const INDEX_SHIFT: u32 = RUN_SHIFT + 32;
 
-/// The worker that runs a job, and the number of that run. A worker that has finished the job is in
-/// another run, so a thread that follows the runner notices that it is too late.
+/// The worker that runs a job, and the number of that run. Each job that the worker runs gets
+/// another number. So a thread that looks for the runner notices if the job has been finished.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Runner {
     /// The worker's index.
@@ -30,7 +30,7 @@ pub struct Runner {
 }
 
 impl Runner {
-    /// Packs the runner into one word. It is never zero, so that zero can mean no runner.
+    /// Packs the runner into one word. The word is never zero, so that zero can mean no runner.
     pub fn to_bits(self) -> u64 {
         ((u64::from(self.index) + 1) << INDEX_SHIFT) | (u64::from(self.run) << RUN_SHIFT)
     }
@@ -43,7 +43,8 @@ impl Runner {
 }
 
 impl JobLatch {
-    /// A latch for the worker that sleeps in `bed`, which must outlive every use of the latch.
+    /// Creates a latch for the worker that sleeps in `bed`. The bed must outlive every use of the
+    /// latch.
     #[inline(always)]
     pub fn new(bed: NonNull<Bed>) -> JobLatch {
         JobLatch { word: AtomicU64::new(0), bed }
@@ -61,14 +62,14 @@ impl JobLatch {
         self.word.load(order) & STATE == SET // O2
     }
 
-    /// SET → UNSET, for a latch that is set again and again. Only the worker that waits for it may
-    /// call this, and not during a wait.
+    /// Sets the state back to UNSET, for a latch that is set again and again. Only the worker that
+    /// waits for the latch may call this, and not during a wait.
     pub fn reset(&self) {
         // Orders the setter's writes before the worker's next steps.
         self.word.swap(0, AcqRel);
     }
 
-    /// As [`probe`](Self::probe), but probes repeatedly for a moment if the latch is not set yet.
+    /// Probes repeatedly for a moment. Returns true as soon as the latch is set, otherwise false.
     pub fn probe_for_a_moment(&self) -> bool {
         let spins = if MODELLED { 0 } else { tuning::STOLEN_SPINS };
         (0..spins).any(|_| {
@@ -77,12 +78,13 @@ impl JobLatch {
         }) || self.probe()
     }
 
-    /// UNSET → SLEEPING: the setter will notify the owner. False if the latch is in another state.
+    /// Exchanges UNSET for SLEEPING: the setter will notify the owner. Returns false if the latch
+    /// is in another state.
     pub(crate) fn mark_sleeping(&self) -> bool {
         self.replace_state(0, SLEEPING)
     }
 
-    /// SLEEPING → UNSET, unless the latch has been set.
+    /// Exchanges SLEEPING for UNSET, unless the latch has been set.
     pub(crate) fn unmark(&self) {
         self.replace_state(SLEEPING, 0);
     }
@@ -105,7 +107,7 @@ impl JobLatch {
         self.word.fetch_or(runner.to_bits(), Relaxed); // O5
     }
 
-    /// The runner of the job, if known and not finished.
+    /// Returns the runner of the job, if it is known and the latch is not set.
     pub fn runner(&self) -> Option<Runner> {
         let word = self.word.load(Relaxed);
         if word & STATE == SET { None } else { Runner::from_bits(word) }

@@ -16,7 +16,7 @@
 //! | job | SLEEPING 1 | not finished, owner sleeps for it | owner | owner, setter |
 //! | job | SET 2 | finished | setter | owner, by `reset`, to use the latch again |
 //! | job | runner bits | which worker runs the job, and in which of its runs | runner | setter |
-//! | once | UNSET 0 / WAITING 1 / SET 2 | as above, the waiter blocks on the latch's own word | | |
+//! | once | UNSET 0 / WAITING 1 / SET 2 | as for a job latch, but the waiter blocks on the latch's own word | setter; WAITING: the waiter | – |
 //!
 //! # Transitions
 //! ```text
@@ -35,8 +35,9 @@
 //! - **LATCH-3** A thread that blocks for a latch is woken by its setter.
 //! - **LATCH-4** A count latch is set by exactly one decrement, the last, and LATCH-1 then holds
 //!   for all decrementers.
-//! - **LATCH-5** Exactly one notifier sees SLEEPING. Only that one has the duty to wake the worker
-//!   and to decrement the sleepers. On every way out of its sleep, a worker leaves its word UNSET.
+//! - **LATCH-5** Exactly one notifier takes the word out of SLEEPING. Only that notifier has the
+//!   duty to wake the worker and to decrement the sleepers. However a worker leaves its sleep, its
+//!   word is UNSET afterwards.
 //! - **LATCH-6** What a worker did before it became SLEEPY is visible to a thread that sees it
 //!   SLEEPY or SLEEPING. So a thread that finds all workers asleep, and then finds no work, knows
 //!   that there is none.

@@ -1,4 +1,4 @@
-//! The latches under the model checker. How workers sleep for them: see `sleep/model`.
+//! The latches under the model checker. The models of workers that sleep are in `sleep/model`.
 
 use super::{CoreLatch, CountLatch, JobLatch, Latch, Notice, OnceLatch};
 use crate::prim::{AtomicUsize, Relaxed, Step, canary, check, thread};
@@ -33,7 +33,7 @@ fn one_bed() -> Sleep {
     sleep
 }
 
-/// A worker that is awake sees a latch set.
+/// A worker that is awake probes a latch while another thread sets it.
 fn job_latch_publishes_earlier_writes() {
     let sleep = one_bed();
     let rig = Rig::new(JobLatch::new(NonNull::from(sleep.bed(0).expect("one bed"))));
@@ -78,7 +78,7 @@ fn latch_1_a_reset_sees_writes_from_before_set() {
     check(3, None, reset_against_set);
 }
 
-/// The waiter frees a latch as soon as it sees it set, while the setter may still be inside `set`.
+/// The waiter frees a latch as soon as the latch is set. The setter may still be inside `set` then.
 /// The checker reports a word that is used while it is freed, or later.
 fn the_waiter_frees_the_latch() {
     let latch = Box::into_raw(Box::new(OnceLatch::new()));
@@ -87,7 +87,7 @@ fn the_waiter_frees_the_latch() {
         // SAFETY: the latch is alive until it is set.
         unsafe { OnceLatch::set(address as *const OnceLatch) };
     });
-    // SAFETY: it came from a box, and only this thread frees it.
+    // SAFETY: the latch came from a box, and only this thread frees it.
     let latch = unsafe { Box::from_raw(latch) };
     latch.wait();
     drop(latch);
@@ -126,7 +126,7 @@ struct Sets(AtomicUsize);
 
 impl Latch for Sets {
     unsafe fn set(this: *const Self) {
-        // SAFETY: the models keep it alive until all threads have ended.
+        // SAFETY: the models keep the latch alive until all threads have ended.
         unsafe { &*this }.0.fetch_add(1, Relaxed);
     }
 }

@@ -19,7 +19,7 @@ pub struct OnceLatch {
 }
 
 impl OnceLatch {
-    /// A latch that is not set.
+    /// Creates a latch that is not set.
     pub fn new() -> OnceLatch {
         OnceLatch { word: Arc::new(AtomicU32::new(UNSET)) }
     }
@@ -36,8 +36,9 @@ impl OnceLatch {
             return;
         }
         while !self.probe() {
-            // Only this thread leaves UNSET for WAITING. A failure means that the word is WAITING
-            // since an earlier turn, or SET; then the probe acquires.
+            // Only this thread exchanges UNSET for WAITING. If that fails, the word is WAITING
+            // since an earlier turn of this loop, or it is SET. If it is SET, the next probe
+            // acquires.
             let _ = self.word.compare_exchange(UNSET, WAITING, Relaxed, Relaxed);
             futex::wait(&self.word, WAITING);
         }

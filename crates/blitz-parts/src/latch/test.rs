@@ -20,7 +20,7 @@ fn latch_5_every_state_of_a_word_gives_its_duty() {
         let notified = in_state(steps);
         assert_eq!(notified.state_name(), name);
         assert_eq!(notified.notify(), duties[steps]);
-        assert_eq!(notified.probe(), steps > 0, "notify leaves a worker that is awake alone");
+        assert_eq!(notified.probe(), steps > 0, "notify changes nothing if the worker is awake");
         assert_eq!(notified.notify(), Notice::NotNeeded, "the duty is given once");
         let set = in_state(steps);
         assert_eq!(set.set(), duties[steps]);
@@ -41,7 +41,7 @@ fn latch_1_a_job_latch_is_set_once_and_stays_set() {
     let latch = JobLatch::new(NonNull::from(sleep.add_bed()));
     assert!(!latch.probe());
     assert!(latch.mark_sleeping());
-    assert!(!latch.mark_sleeping(), "it is marked already");
+    assert!(!latch.mark_sleeping(), "the latch is marked already");
     latch.unmark();
     assert!(latch.mark_sleeping());
     // SAFETY: the latch is alive.
@@ -93,6 +93,6 @@ proptest! {
 }
 
 #[test]
-fn no_bits_are_no_runner() {
+fn zero_means_no_runner() {
     assert_eq!(Runner::from_bits(0), None);
 }

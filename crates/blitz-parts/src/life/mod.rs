@@ -14,7 +14,7 @@
 //! | `closing` | the handle is gone | [`Life::close`], once | never |
 //! | `holds`, highest bit | the count has reached zero: the workers have to stop | the release that first brings it to zero | never |
 //! | `leaving` | workers that have not left, and the handle | [`Life::enlist`] | [`Life::leave`], [`Life::discharge`] |
-//! | `late` | latecomers: threads that hand a task to the thread that drops the team, or cancel tasks beside blocked workers at the end | [`Life::come_late`] | the same |
+//! | `late` | latecomers: threads that hand a task to the thread that drops the team, or that cancel tasks while blocked workers keep the team from ending | [`Life::come_late`] | the same |
 //! | `started` | worker threads that have not begun, and the builder | – | [`Life::count_in`] |
 //! | `ended` | workers, the handle and the last hold, before their ends | [`Life::enlist`] | [`Life::count_out`], [`Life::discharge`] |
 //!
@@ -36,7 +36,7 @@
 //! ```
 //!
 //! # Invariants
-//! - **LIFE-1** A hold is granted only while there is another one. After the last release only
+//! - **LIFE-1** A hold is granted only while there is another hold. After the last release only
 //!   workers that leave take holds, for work that they run themselves.
 //! - **LIFE-2** Exactly one release returns `Last`: the first that brings the count to zero. Its
 //!   caller sees what all holders wrote before they released.
@@ -50,13 +50,14 @@
 //!   they left.
 //! - **LIFE-6** If the handle closes while a task completes, then the thread that closes sees that
 //!   the task is complete, or the worker that polled the task sees that the handle is gone.
-//! - **LIFE-7** If a thread takes a latecomer's task and then finds no latecomer, it is alone: the
-//!   latecomer touches nothing of the team any more.
-//! - **LIFE-9** If a worker is enlisted before the workers are told to stop, it leaves and ends as
-//!   the first workers do: no participant is the last to leave before that worker has left.
+//! - **LIFE-7** If a thread takes a latecomer's task and then finds no latecomer, that thread is
+//!   alone: the latecomer touches nothing of the team any more.
 //! - **LIFE-8** The start is over when each worker thread and the builder have counted themselves
 //!   in. The end is over when each worker, the handle and the last hold have counted themselves
 //!   out.
+//! - **LIFE-9** If a worker is enlisted before the workers are told to stop, it leaves and ends as
+//!   the workers do that the pool began with: no participant is the last to leave before the
+//!   enlisted worker has left.
 //!
 //! # Orderings
 //! | tag | operation | ordering | pairs with | because |
@@ -162,13 +163,15 @@ pub enum TasksHeld {
 pub enum Left {
     /// Nothing.
     NotLast,
-    /// Cancel the tasks that are left: only the caller is still a worker.
+    /// Cancel the tasks that are left: no other thread is a worker any more.
     Last,
 }
 
 impl Life {
-    /// Creates the counts of a pool with `workers` workers and `threads` worker threads. The handle
-    /// has a hold, and a hold of the tasks.
+    /// Creates the counts of a pool with `workers` workers.
+    ///
+    /// The pool starts `threads` threads for them. An adopted thread is a worker, but the pool does
+    /// not start it. The handle has a hold, and a hold of the tasks.
     ///
     /// ```
     /// use blitz_parts::life::{Held, Life, Released, TasksReleased};
@@ -197,7 +200,7 @@ impl Life {
         self.holds.add();
     }
 
-    /// Adds a hold unless the count has reached zero; returns whether it did.
+    /// Adds a hold unless the count has reached zero. Returns whether it added one.
     #[must_use = "a hold has to be released"]
     pub fn hold_at_work(&self) -> bool {
         if broken(Step::LifeHoldLooks) {
@@ -235,7 +238,8 @@ impl Life {
             }
             return if held { TasksHeld::Granted } else { refused };
         }
-        // First the pool, then its tasks: the handle may give up both in between (LIFE-3).
+        // Take the hold of the pool first, then that of its tasks: the handle may give up its own
+        // two holds in between (LIFE-3).
         if !self.hold_at_work() {
             refused
         } else if self.task_holds.add_unless_zero() {
@@ -260,8 +264,8 @@ impl Life {
         match early.unwrap_or_else(|| self.release()) {
             // Workers that stop cancel tasks themselves.
             Released::Last => TasksReleased::Stop,
-            // The count that the release lowers includes a hold that came between the two steps.
-            // The holder may wait for a task.
+            // If another thread took a hold between the two steps, this release was not the last.
+            // That thread may wait for a task.
             Released::NotLast if tasks_end && self.hold_at_work() => TasksReleased::Cancel,
             Released::NotLast => TasksReleased::NotLast,
         }
@@ -298,7 +302,7 @@ impl Life {
         self.closing.load(Relaxed) // O8
     }
 
-    /// As [`is_closing`](Self::is_closing), for a worker that may have finished a task, at its last
+    /// Whether the handle is gone. A worker that may have finished a task asks this at its last
     /// look before it sleeps (LIFE-6).
     pub fn is_closing_at_last(&self) -> bool {
         if !broken(Step::LifeSeesFence) {
@@ -338,8 +342,9 @@ impl Life {
     }
 
     /// Calls `leave`, which hands a task of the team to the thread that drops the team, or cancels
-    /// tasks. A task that is handed over keeps the team alive until it is taken. The count keeps
-    /// the team alive until `leave` is done. The team may be gone when this returns.
+    /// tasks. `late` counts the caller until `leave` is done, so the team stays alive until then. A
+    /// task that was handed over keeps the team alive until that thread takes the task. The team
+    /// may be gone when this function returns.
     pub fn come_late(&self, leave: impl FnOnce()) {
         if broken(Step::LifeLateFirst) {
             leave();
@@ -352,8 +357,8 @@ impl Life {
         self.late.fetch_sub(1, order); // O10
     }
 
-    /// Whether a latecomer is inside the team. For the last worker to leave and for the thread that
-    /// drops the team, after they have taken the tasks of latecomers.
+    /// Returns whether a latecomer is inside the team. The last worker to leave and the thread that
+    /// drops the team call this after they have taken the tasks of latecomers.
     pub fn anyone_late(&self) -> bool {
         self.late.load(Acquire) > 0 // O10
     }
@@ -407,7 +412,7 @@ impl Holds {
         self.count.fetch_add(1, Relaxed); // O3
     }
 
-    /// Adds one unless the count is zero; returns whether it did.
+    /// Adds one unless the count is zero. Returns whether it added one.
     fn add_unless_zero(&self) -> bool {
         self.turns.take();
         let mut seen = self.count.load(Relaxed);

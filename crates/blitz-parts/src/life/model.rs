@@ -4,7 +4,8 @@ use super::{Held, Left, Life, Released, TasksHeld, TasksReleased};
 use crate::prim::{AcqRel, AtomicBool, AtomicUsize, Relaxed, Step, Witness, canary, check, thread};
 use std::sync::Arc;
 
-/// A pool without workers. The data of its holders lives until the workers are told to stop.
+/// A pool without workers. `used` stands for the data of its holders, which lives until the workers
+/// would be told to stop.
 struct Rig {
     life: Life,
     used: Witness,
@@ -118,7 +119,8 @@ fn canary_a_release_does_not_release() {
     canary(&[Step::LifeReleaseRelease], Some(3), hold_beside_the_end);
 }
 
-/// The handle goes; then two workers that leave hold and release once more.
+/// The handle releases its holds, so the workers stop. A worker that has seen this takes a hold for
+/// itself, and releases it. Both workers may do so, one after the other or at the same time.
 fn hold_while_leaving() {
     let rig = Rig::new();
     let workers = [0, 1].map(|_| {
@@ -167,7 +169,7 @@ fn section_beside_the_end() {
     assert_eq!(rig.stops.load(Relaxed), 1);
 }
 
-/// As above, while a job ends that may release the last hold.
+/// Like `section_beside_the_end`. Meanwhile a job ends, whose release may be the last.
 fn section_beside_the_end_of_a_job() {
     let rig = Rig::new();
     rig.life.hold();
@@ -201,7 +203,8 @@ fn canary_a_section_gives_up_its_hold_first() {
     canary(&[Step::LifeTasksFirst], Some(3), section_beside_the_end);
 }
 
-/// A hold is granted and kept while the handle goes: its holder waits for a task.
+/// A thread asks for a hold while the handle goes. If it gets the hold, it keeps it, since it may
+/// wait for a task.
 fn keep_beside_the_end_of_tasks() {
     let rig = Rig::new();
     let holder = rig.start(|rig| rig.life.try_hold(|| false));
@@ -217,7 +220,8 @@ fn keep_beside_the_end_of_tasks() {
     assert_eq!(rig.stops.load(Relaxed), 1);
 }
 
-/// A hold that another thread passes on is granted after the end of tasks.
+/// A thread asks for a hold while the handle goes and a job keeps the pool running. If it asks
+/// after tasks have ended, the result says so.
 fn hold_after_the_end_of_tasks() {
     let rig = Rig::new();
     rig.life.hold();
@@ -242,7 +246,7 @@ fn life_4_the_end_of_tasks_sees_a_hold() {
     check(500, Some(3), hold_after_the_end_of_tasks);
 }
 
-/// The handle and a section go while a worker looks whether tasks have ended.
+/// The handle and a section release their holds while a worker looks whether tasks have ended.
 fn look_beside_the_end_of_tasks() {
     let rig = Rig::new();
     assert_eq!(rig.life.try_hold_tasks(|| false), TasksHeld::Granted);
@@ -342,7 +346,7 @@ fn canary_the_worker_has_no_fence() {
     canary(&[Step::LifeSeesFence], None, close_beside_the_end_of_a_task);
 }
 
-/// A waker queues a task while the team is dropped. The witness is the team's memory.
+/// A waker queues a task while the team is dropped. The witness stands for the team's memory.
 fn late_beside_the_drop() {
     let life = Arc::new(Life::new(1, 1));
     let (queued, team) = (Arc::new(AtomicBool::new(false)), Arc::new(Witness::default()));
@@ -356,7 +360,7 @@ fn late_beside_the_drop() {
             });
         }
     });
-    // The task is not complete before it is taken, and the team waits for each of its tasks.
+    // The thread that drops the team waits for each of its tasks, so it takes this one first.
     while !queued.swap(false, AcqRel) {
         thread::yield_now();
     }

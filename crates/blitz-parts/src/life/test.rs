@@ -25,7 +25,7 @@ fn life_1_no_hold_is_granted_beside_one_of_a_worker_that_leaves() {
 }
 
 #[test]
-fn life_1_the_end_beside_holders() {
+fn life_1_the_pool_ends_once_while_threads_take_holds() {
     const THREADS: usize = 4;
     for _ in 0..200 {
         let life = Life::new(1, 1);
@@ -91,7 +91,7 @@ fn life_4_a_thread_that_ends_tasks_beside_a_job_cancels_them() {
     assert_eq!(life.try_hold(|| unreachable!("the handle is there")), Held::Granted);
     assert_eq!(life.release(), Released::NotLast);
     assert_eq!(life.release_with_tasks(), TasksReleased::Cancel);
-    assert_eq!(life.holds(), 2, "the job's, and the one to cancel with");
+    assert_eq!(life.holds(), 2, "the job's hold, and that of the thread that cancels");
     assert_eq!(life.try_hold(|| false), Held::AfterTasks);
     life.close();
     assert_eq!(life.try_hold(|| false), Held::Refused);

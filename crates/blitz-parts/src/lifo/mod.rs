@@ -1,7 +1,8 @@
 //! Holds the task that a worker scheduled last. Its data is still in the cache, so it runs next.
 //!
 //! # Who calls it
-//! Its worker: `put`, `take`. The thread that relieves a worker stuck in one poll: `take`.
+//! Its worker (the owner): `put`, `take`. The thread that relieves an owner stuck in one poll:
+//! `take`.
 //!
 //! # State
 //! | value | meaning | who sets |
@@ -30,7 +31,7 @@
 //!
 //! # What this does not do
 //! It wakes no worker. Workers that go to sleep do not look into the slots of others: the owner
-//! runs the task before it does anything else, or another thread relieves the owner.
+//! takes the task before it sleeps itself, or another thread relieves the owner.
 //!
 //! # Lineage
 //! The tasks document of `docs/coverage.md`, corrected: there another thread may fill the slot of a
@@ -53,7 +54,7 @@ pub struct LifoSlot {
 }
 
 impl LifoSlot {
-    /// An empty slot.
+    /// Creates an empty slot.
     ///
     /// ```
     /// use blitz_parts::lifo::LifoSlot;
@@ -77,7 +78,7 @@ impl LifoSlot {
         let before = self.task.load(Relaxed);
         self.turns.take();
         if before.is_null() || broken(Step::LifoEvictExchange) {
-            // Others only take, so it stays empty (LIFO-2).
+            // Other threads only take, so the slot stays empty (LIFO-2).
             self.task.store(task, order); // O1
             return taken(before);
         }
@@ -114,7 +115,7 @@ impl LifoSlot {
 
 /// Converts the word that an exchange took out of a slot.
 fn taken(task: *mut Header) -> Option<Runnable> {
-    // SAFETY: it came from `Runnable::into_raw`, and by LIFO-1 it leaves the slot once.
+    // SAFETY: the task came from `Runnable::into_raw`, and by LIFO-1 it leaves the slot once.
     NonNull::new(task).map(|task| unsafe { Runnable::from_raw(task) })
 }
 

@@ -1,4 +1,5 @@
-//! Jobs for one worker. Each runs once, on that worker or, if it has left, on the sender.
+//! Jobs for one worker. Each runs once, on that worker. If the worker has left, a sender or the
+//! thread that disowns the mailbox runs the job.
 //!
 //! # Who calls it
 //! Any thread: [`Mailbox::post`]. The mailbox's worker: [`Mailbox::take_all`]. When the worker
@@ -18,8 +19,8 @@
 //! ```
 //!
 //! # Invariants
-//! - **MAIL-1** Each posted job is handed out once: to the worker while it is there, to the thread
-//!   that disowns the mailbox, or to a sender that finds it gone.
+//! - **MAIL-1** Each posted job is handed out once: to the worker, to the thread that disowns the
+//!   mailbox, or to a sender that finds the worker gone.
 //! - **MAIL-2** Once `disown` and every `post` have returned and the jobs that they handed out have
 //!   run, no job is left, although the worker does not come back.
 //! - **MAIL-3** What a sender wrote before `post` is visible to the thread that gets the job.
@@ -32,8 +33,8 @@
 //! | O3 | `gone` store, load | Relaxed | – | it carries no data: jobs are handed over by the injector (INJECT-3) |
 //!
 //! # What this does not do
-//! It wakes no worker and runs no job: the result of `post` tells the sender which of the two to
-//! do.
+//! It wakes no worker and runs no job: the result of `post` tells the sender whether to notify the
+//! worker or to run jobs.
 //!
 //! # Lineage
 //! The store-fence-load pair of `sleep`, around `inject`.
@@ -57,14 +58,15 @@ pub struct Mailbox {
 /// The result of posting a job.
 #[must_use = "the worker has to be notified, or its mail to be run"]
 pub enum Posted {
-    /// The worker will find it: the sender notifies the worker.
+    /// The worker will find the job: the sender notifies the worker.
     Delivered,
-    /// The worker has left: the sender runs these. Another thread may have taken the job already.
+    /// The worker has left: the sender runs these jobs. Another thread may have taken the sender's
+    /// own job already.
     Undeliverable(Batch),
 }
 
 impl Mailbox {
-    /// An empty mailbox.
+    /// Creates an empty mailbox.
     ///
     /// ```
     /// use blitz_parts::mail::Mailbox;
@@ -93,7 +95,7 @@ impl Mailbox {
         self.mail.take_all()
     }
 
-    /// Notes that no thread will be this worker any more. The caller runs the jobs that this
+    /// Notes that no thread will be this worker any more. The caller runs the jobs that this call
     /// returns.
     pub fn disown(&self) -> Batch {
         self.gone.store(true, Relaxed); // O3

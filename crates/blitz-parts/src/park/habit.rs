@@ -14,8 +14,9 @@ thread_local! {
 }
 
 /// Calls `ready` repeatedly for a moment, if that has paid off so far on this thread. Returns
-/// whether it became true. It does not yield, because on a loaded machine that takes a whole time
-/// slice. This only affects speed, so it is left out under the model checker.
+/// whether `ready` returned true. This function does not yield, because on a loaded machine a yield
+/// takes a whole time slice. Spinning only affects speed, so it is left out under the model
+/// checker.
 pub(crate) fn spin_until(ready: impl Fn() -> bool) -> bool {
     !MODELLED && SPINNING.with(|habit| habit.try_it(|| spin(ready)))
 }
@@ -29,7 +30,7 @@ pub(crate) fn yield_until(ready: impl Fn() -> bool) -> bool {
 
 /// Yields for a moment, if that has paid off so far on this thread. It is for a thread that is
 /// about to block until other threads or the kernel give it work. `ready` returns whether another
-/// thread has given it some.
+/// thread has given it work.
 ///
 /// A thread that yields needs no wake-up, and the threads that share its core can give it several
 /// items at once. If a yield costs a time slice, the thread does not yield before its next waits: a
@@ -82,10 +83,10 @@ fn spin(ready: impl Fn() -> bool) -> Outcome {
     Outcome::InVain
 }
 
-/// As `spin`, with yields. A yield that gives the core to another thread wastes no time, so only
-/// yields after which this thread still has its core count towards the limit. If the workers have
-/// to share another core meanwhile, this thread soon blocks, and the kernel gives its core to one
-/// of them.
+/// Spins and yields until `ready` returns true or the time is over. A yield that gives the core to
+/// another thread wastes no time, so only the turns in which no other thread took the core count
+/// towards the limit. If the workers have to share another core meanwhile, this thread soon blocks,
+/// and the kernel gives its core to one of them.
 fn give_way(ready: impl Fn() -> bool) -> Outcome {
     let start = Instant::now();
     let mut before = start;
@@ -128,10 +129,10 @@ enum Outcome {
 
 /// A thread's experience with one way of staying awake.
 ///
-/// Whether it pays off depends on the jobs and on the load of the machine. So a thread keeps doing
-/// it while it pays off, and otherwise tries it again from time to time. One time slice costs as
-/// much as hundreds of wake-ups. So after a harmful try the next one comes later, and later each
-/// time.
+/// Whether staying awake pays off depends on the jobs and on the load of the machine. So a thread
+/// keeps doing it while it pays off, and otherwise tries it again from time to time. One lost time
+/// slice costs as much as hundreds of wake-ups. So after a harmful try the thread pauses longer
+/// than after a vain one, and longer after each further harmful try.
 #[derive(Debug)]
 struct Habit {
     /// How many more failed tries in a row are allowed until the thread stops.
@@ -155,7 +156,7 @@ impl Habit {
         }
     }
 
-    /// Calls `stay_awake` if that may pay off; returns whether it paid off.
+    /// Calls `stay_awake` if that may pay off. Returns whether its outcome was good.
     fn try_it(&self, stay_awake: impl FnOnce() -> Outcome) -> bool {
         if !self.is_worth_it() {
             return false;
@@ -177,7 +178,7 @@ impl Habit {
             Outcome::Good => {
                 self.credit.set(tuning::SPIN_CREDIT);
                 self.pause.set(tuning::SPIN_PAUSE_MIN);
-                // Shorten it slowly: even on a loaded machine most tries are good.
+                // Shorten the long pause slowly: even on a loaded machine most tries are good.
                 let long = self.long_pause.get();
                 self.long_pause.set((long - long / 256).max(tuning::HARM_PAUSE_MIN));
             }
@@ -331,7 +332,7 @@ mod tests {
     }
 
     #[test]
-    fn after_some_failures_it_is_tried_ever_less() {
+    fn after_some_failures_a_thread_tries_ever_less() {
         let habit = Habit::new();
         assert_eq!(tries(&habit, SPIN_CREDIT, Outcome::InVain), SPIN_CREDIT);
         let mut pause = SPIN_PAUSE_MIN;

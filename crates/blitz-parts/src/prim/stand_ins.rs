@@ -1,9 +1,10 @@
 //! Replaces parts of the standard library that shuttle lacks: a clock, timeouts, `OnceLock`,
 //! `is_finished`.
 //!
-//! Time is logical: it passes when a thread asks for it and when a timeout is over. A timeout may
-//! be over at any moment, as the schedule decides, or never, if the model says that
-//! [time stands still](let_time_stand_still): then only a notification ends a wait.
+//! Time is logical: it passes when a thread asks for the time, and when a timeout is over. A
+//! timeout may be over at any moment, as the schedule decides. If the model says that
+//! [time stands still](let_time_stand_still), no timeout is ever over: then only a notification
+//! ends a wait.
 
 use super::randomised::any_below;
 use shuttle::sync::{Mutex, MutexGuard};
@@ -48,12 +49,12 @@ fn let_pass(time: Duration) {
     NOW.set(NOW.get().saturating_add(time));
 }
 
-/// As [`std::time::Instant`], on the model's clock.
+/// Stands in for [`std::time::Instant`], on the model's clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Instant(Duration);
 
 impl Instant {
-    /// Now. Time has passed since the last call.
+    /// Returns the current time. Each call returns a later time than the call before.
     pub fn now() -> Instant {
         let_pass(TICK);
         Instant(NOW.get())
@@ -64,7 +65,7 @@ impl Instant {
         Instant::now().saturating_duration_since(*self)
     }
 
-    /// The time since an earlier moment; zero if that is later.
+    /// The time since `earlier`; zero if `earlier` is later than this moment.
     pub fn saturating_duration_since(&self, earlier: Instant) -> Duration {
         self.0.saturating_sub(earlier.0)
     }
@@ -102,11 +103,11 @@ pub fn since_start() -> Duration {
     Instant::now().0
 }
 
-/// Blocks the thread until it is unparked or the time is over. The time is over as soon as other
-/// threads have had a turn.
+/// Blocks the thread until it is unparked or the time is over. Unless time stands still, the time
+/// is over as soon as other threads have had a turn.
 pub fn park_for(time: Duration) {
     if STANDS_STILL.get() {
-        // A park may end for no reason.
+        // A park of shuttle may end for no reason.
         while !take_unparked() {
             shuttle::thread::park();
         }
@@ -126,29 +127,29 @@ fn take_unparked() -> bool {
     })
 }
 
-/// As [`std::sync::Condvar`].
+/// Stands in for [`std::sync::Condvar`].
 #[derive(Debug, Default)]
 pub struct Condvar(Arc<shuttle::sync::Condvar>);
 
 impl Condvar {
-    /// As in the standard library.
+    /// The same as in `std`.
     pub fn new() -> Condvar {
         Condvar::default()
     }
 
-    /// As in the standard library.
+    /// The same as in `std`.
     ///
     /// # Errors
-    /// As there.
+    /// The same as in `std`.
     pub fn wait<'a, T>(&self, guard: MutexGuard<'a, T>) -> LockResult<MutexGuard<'a, T>> {
         self.0.wait(guard)
     }
 
-    /// As in the standard library. If the schedule ends the time, a thread that exists only for
-    /// this wait ends the wait by a spurious wake-up of all waiters.
+    /// The same as in `std`. If the schedule decides that the time is over, a thread that exists
+    /// only for this wait wakes all waiters.
     ///
     /// # Errors
-    /// As there.
+    /// The same as in `std`.
     pub fn wait_timeout<'a, T>(
         &self,
         guard: MutexGuard<'a, T>,
@@ -169,12 +170,12 @@ impl Condvar {
             .map_err(|error| PoisonError::new((error.into_inner(), timed_out)))
     }
 
-    /// As there.
+    /// The same as in `std`.
     pub fn notify_one(&self) {
         self.0.notify_one();
     }
 
-    /// As there.
+    /// The same as in `std`.
     pub fn notify_all(&self) {
         self.0.notify_all();
     }
@@ -185,13 +186,13 @@ impl Condvar {
 pub struct TimedOut(bool);
 
 impl TimedOut {
-    /// As [`std::sync::WaitTimeoutResult::timed_out`].
+    /// The same as [`std::sync::WaitTimeoutResult::timed_out`].
     pub fn timed_out(&self) -> bool {
         self.0
     }
 }
 
-/// As [`std::sync::OnceLock`].
+/// Stands in for [`std::sync::OnceLock`].
 #[derive(Debug)]
 pub struct OnceLock<T> {
     turn: Mutex<()>,
@@ -205,33 +206,33 @@ impl<T> Default for OnceLock<T> {
 }
 
 impl<T> OnceLock<T> {
-    /// As there.
+    /// The same as in `std`.
     pub const fn new() -> OnceLock<T> {
         OnceLock { turn: Mutex::new(()), value: std::sync::OnceLock::new() }
     }
 
-    /// As there.
+    /// The same as in `std`.
     pub fn get(&self) -> Option<&T> {
-        // A step for the checker.
+        // Makes this a step, at which the checker may switch threads.
         shuttle::thread::sleep(Duration::ZERO);
         self.value.get()
     }
 
-    /// As there.
+    /// The same as in `std`.
     ///
     /// # Errors
-    /// As there.
+    /// The same as in `std`.
     pub fn set(&self, value: T) -> Result<(), T> {
         let _turn = self.turn.lock().unwrap_or_else(PoisonError::into_inner);
         self.value.set(value)
     }
 
-    /// As there.
+    /// The same as in `std`.
     pub fn get_or_init(&self, init: impl FnOnce() -> T) -> &T {
         if self.get().is_none() {
             let _turn = self.turn.lock().unwrap_or_else(PoisonError::into_inner);
             if self.value.get().is_none() {
-                // Not by `get_or_init` of `std`, whose lock would block the whole model.
+                // `get_or_init` of `std` takes a lock, which would block the whole model.
                 let _ = self.value.set(init());
             }
         }
@@ -243,7 +244,7 @@ impl<T> OnceLock<T> {
 }
 
 pub mod thread {
-    //! As [`std::thread`].
+    //! Stands in for [`std::thread`].
 
     pub use shuttle::thread::*;
 
@@ -252,32 +253,32 @@ pub mod thread {
     use std::sync::Arc;
     use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
-    /// A machine of two cores.
+    /// Returns two: the model's machine has two cores.
     ///
     /// # Errors
-    /// None.
+    /// Never.
     pub fn available_parallelism() -> io::Result<NonZeroUsize> {
         NonZeroUsize::new(2).ok_or_else(|| io::ErrorKind::Unsupported.into())
     }
 
-    /// As [`std::thread::Thread`].
+    /// Stands in for [`std::thread::Thread`].
     #[derive(Clone, Debug)]
     pub struct Thread(shuttle::thread::Thread);
 
     impl Thread {
-        /// As there.
+        /// The same as in `std`.
         pub fn unpark(&self) {
             super::UNPARKED.with_borrow_mut(|unparked| unparked.push(self.0.id()));
             self.0.unpark();
         }
     }
 
-    /// As [`std::thread::current`].
+    /// The same as [`std::thread::current`].
     pub fn current() -> Thread {
         Thread(shuttle::thread::current())
     }
 
-    /// As [`std::thread::JoinHandle`].
+    /// Stands in for [`std::thread::JoinHandle`].
     #[derive(Debug)]
     pub struct JoinHandle<T> {
         handle: shuttle::thread::JoinHandle<T>,
@@ -286,26 +287,26 @@ pub mod thread {
     }
 
     impl<T> JoinHandle<T> {
-        /// As there.
+        /// The same as in `std`.
         ///
         /// # Errors
-        /// As there.
+        /// The same as in `std`.
         pub fn join(self) -> Result<T> {
             self.handle.join()
         }
 
-        /// As there.
+        /// The same as in `std`.
         pub fn thread(&self) -> &Thread {
             &self.thread
         }
 
-        /// As there.
+        /// The same as in `std`.
         pub fn is_finished(&self) -> bool {
             self.finished.load(Relaxed)
         }
     }
 
-    /// As [`std::thread::spawn`].
+    /// The same as [`std::thread::spawn`].
     pub fn spawn<F, T>(f: F) -> JoinHandle<T>
     where
         F: FnOnce() -> T + Send + 'static,
@@ -317,29 +318,29 @@ pub mod thread {
         }
     }
 
-    /// As [`std::thread::Builder`].
+    /// Stands in for [`std::thread::Builder`].
     #[derive(Debug, Default)]
     pub struct Builder(shuttle::thread::Builder);
 
     impl Builder {
-        /// As there.
+        /// The same as in `std`.
         pub fn new() -> Builder {
             Builder::default()
         }
 
-        /// As there.
+        /// The same as in `std`.
         #[must_use]
         pub fn name(self, name: String) -> Builder {
             Builder(self.0.name(name))
         }
 
-        /// As there.
+        /// The same as in `std`.
         #[must_use]
         pub fn stack_size(self, size: usize) -> Builder {
             Builder(self.0.stack_size(size))
         }
 
-        /// As there.
+        /// The same as in `std`.
         ///
         /// # Errors
         /// If no thread [is to start](super::let_no_thread_start).

@@ -100,13 +100,13 @@ fn is_weakened(place: &'static Location<'static>, slot: u32) -> bool {
     WEAKENED.iter().any(|site| site.is(place, slot))
 }
 
-/// The ordering that the caller's caller asks for, unless it is the one to weaken.
+/// Returns `order`, or `Relaxed` if the ordering of the caller's caller is to be weakened.
 #[track_caller]
 fn weakened(order: Ordering, slot: u32) -> Ordering {
     if order != Relaxed && is_weakened(Location::caller(), slot) { Relaxed } else { order }
 }
 
-/// A fence, unless it is the one to leave out.
+/// Executes a fence, unless the environment says to leave it out.
 #[track_caller]
 pub fn fence(order: Ordering) {
     if !is_weakened(Location::caller(), FIRST) {
@@ -121,7 +121,7 @@ macro_rules! atomic {
         pub struct $name $(<$generic>)? (checker::$name $(<$generic>)?);
 
         impl $(<$generic>)? $name $(<$generic>)? {
-            /// A new atomic.
+            /// Creates an atomic.
             #[track_caller]
             pub fn new(value: $value) -> Self {
                 Self(checker::$name::new(value))
@@ -139,7 +139,7 @@ macro_rules! atomic {
                 self.0.store(value, weakened(order, FIRST));
             }
 
-            /// Writes a value and returns the one before.
+            /// Writes a value and returns the value before.
             #[track_caller]
             pub fn swap(&self, value: $value, order: Ordering) -> $value {
                 self.0.swap(value, weakened(order, FIRST))
@@ -159,7 +159,7 @@ macro_rules! atomic {
             }
 
             $(
-                /// Updates the value and returns the one before.
+                /// Updates the value and returns the value before.
                 #[track_caller]
                 pub fn $update(&self, value: $value, order: Ordering) -> $value {
                     self.0.$update(value, weakened(order, FIRST))

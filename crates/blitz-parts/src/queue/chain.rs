@@ -13,12 +13,12 @@ use std::collections::VecDeque;
 #[derive(Debug, Default)]
 #[must_use = "the tasks of a chain that is dropped are cancelled"]
 pub struct Chain {
-    /// Each came from `Runnable::into_raw`. Not `Runnable`s, which could not be copied in one
-    /// piece.
+    /// Each pointer came from `Runnable::into_raw`. The elements are not `Runnable`s, because those
+    /// could not be copied in one piece.
     tasks: VecDeque<NonNull<Header>>,
 }
 
-// SAFETY: it holds queue entries, which may be sent.
+// SAFETY: a chain holds queue entries, which may be sent.
 unsafe impl Send for Chain {}
 
 impl Chain {
@@ -84,7 +84,7 @@ impl Iterator for Chain {
     #[inline]
     fn next(&mut self) -> Option<Runnable> {
         let task = self.tasks.pop_front()?;
-        // SAFETY: it came from `into_raw`, and has just left the chain.
+        // SAFETY: the task came from `into_raw`, and has just left the chain.
         Some(unsafe { Runnable::from_raw(task) })
     }
 

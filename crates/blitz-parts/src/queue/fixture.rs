@@ -20,18 +20,18 @@ pub(crate) fn run(task: Runnable) {
 #[derive(Clone, Copy)]
 struct Nobody;
 
-// SAFETY: it points to nothing, and its methods are never called.
+// SAFETY: this scheduler points to nothing, and its methods are never called.
 unsafe impl Scheduler for Nobody {
     fn schedule(&self, _: Runnable) {
-        unreachable!("no thread wakes it")
+        unreachable!("no thread wakes this task")
     }
 
     fn owned(&self, _: Place) -> &Owned {
-        unreachable!("it never waits")
+        unreachable!("this task never waits")
     }
 
     fn report_panic(&self, _: Payload) {
-        unreachable!("it does not panic")
+        unreachable!("this task does not panic")
     }
 }
 
@@ -55,7 +55,8 @@ impl Numbered {
 
     /// The task of this number, for the caller to put into a queue.
     pub(crate) fn give(&self, number: usize) -> Runnable {
-        // SAFETY: `new` or `take` turned it into an address, and tests give each task to one queue.
+        // SAFETY: `new` or `take` turned the task into an address, and tests give each task to one
+        // queue.
         unsafe { Runnable::from_raw(self.0[number]) }
     }
 
@@ -70,7 +71,7 @@ impl Numbered {
         self.0.iter().position(|&known| known == task).expect("a task of this test")
     }
 
-    /// The numbers of such tasks.
+    /// The numbers of tasks that have left every queue.
     pub(crate) fn take_all(&self, tasks: impl IntoIterator<Item = Runnable>) -> Vec<usize> {
         tasks.into_iter().map(|task| self.take(task)).collect()
     }

@@ -15,9 +15,10 @@
 //! - **QUEUE-1** Every task that `push` or `push_chain` took leaves once, by `pop_batch` or by
 //!   `close`.
 //! - **QUEUE-2** Tasks leave oldest first, in batches of at most the size asked for.
-//! - **QUEUE-3** After `close` no task enters: it goes back to its pusher, and `len` stays 0.
-//! - **QUEUE-4** `len` is the number of tasks whenever no thread holds the lock; a push returns
-//!   whether it was zero before.
+//! - **QUEUE-3** After `close` no task enters: a pushed task goes back to its pusher, and `len`
+//!   stays 0.
+//! - **QUEUE-4** `len` is the number of tasks whenever no thread holds the lock. A push returns
+//!   whether the queue was empty before.
 //! - **QUEUE-5** What was written before `push` is visible to the taker of the task.
 //! - **QUEUE-6** A task in a chain or a queue that is dropped is cancelled.
 //!
@@ -56,7 +57,7 @@ use std::sync::PoisonError;
 /// The tasks that wait for a worker.
 #[derive(Debug)]
 pub struct Queue {
-    /// Every worker that runs out of tasks reads it, so it is not beside the lock.
+    /// Every worker that runs out of tasks reads the length, so it is not in the lock's cache line.
     len: CachePadded<AtomicUsize>,
     tasks: Mutex<Tasks>,
 }
@@ -68,7 +69,7 @@ struct Tasks {
 }
 
 impl Queue {
-    /// An empty queue.
+    /// Creates an empty queue.
     ///
     /// ```
     /// use blitz_parts::queue::Queue;
@@ -145,7 +146,7 @@ impl Queue {
         self.len.store(len, Relaxed); // O2
     }
 
-    /// The lock, unless the queue is closed.
+    /// Takes the lock. Returns `None` if the queue is closed.
     fn lock_open(&self) -> Option<MutexGuard<'_, Tasks>> {
         let tasks = self.lock();
         if tasks.closed {
@@ -159,7 +160,7 @@ impl Queue {
     }
 
     fn lock(&self) -> MutexGuard<'_, Tasks> {
-        // A panic cannot leave it half changed: only pointers move under the lock.
+        // A panic cannot leave the queue half changed: only pointers move under the lock.
         self.tasks.lock().unwrap_or_else(PoisonError::into_inner) // O1
     }
 }

@@ -7,8 +7,8 @@ use std::sync::Arc;
 
 const TASKS: usize = 3;
 
-/// One thread pushes a task, another a chain of two; a third takes a batch and, if `close` is set,
-/// closes the queue.
+/// One thread pushes a task, and another pushes a chain of two. A third thread takes a batch and,
+/// if `close` is set, closes the queue.
 fn push_against_pop(close: bool) {
     let tasks = Numbered::new(TASKS);
     let queue = Arc::new(Queue::new());

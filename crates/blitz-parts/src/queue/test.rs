@@ -146,5 +146,5 @@ fn a_fair_batch_is_a_share_within_bounds() {
     assert_eq!(fair_batch(80, 4), 20);
     assert_eq!(fair_batch(256, 4), GLOBAL_BATCH_MAX);
     assert_eq!(fair_batch(100_000, 4), GLOBAL_BATCH_MAX);
-    assert_eq!(fair_batch(10, 0), 10, "no workers count as one");
+    assert_eq!(fair_batch(10, 0), 10, "zero workers count as one");
 }

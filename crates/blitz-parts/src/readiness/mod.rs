@@ -3,7 +3,7 @@
 //! An event wakes each task that waits for it, whether the wait began before or after the event.
 //!
 //! # Who calls it
-//! The driver, one thread at a time: `set`, `end`. Tasks that use the descriptor, any thread:
+//! The driver, one thread at a time: `set`, `end`. Tasks that use the descriptor, on any thread:
 //! `poll`, `poll_listed`, `unlist`, `look`, `is_fresh`, and `clear` after an attempt that would
 //! block, or that transferred less than there was room for. Dumps: `for_each_waiting`, `waiting`.
 //!
@@ -33,16 +33,16 @@
 //! ```
 //!
 //! # Invariants
-//! - **READINESS-1** No event is missed: once `set` has returned, every task that was pending for
-//!   it has its waker in the batch, and a task that polls finds the descriptor ready until it
-//!   clears that event.
-//! - **READINESS-2** A clear removes only the readiness in its sight: if an event came meanwhile,
-//!   it does nothing.
+//! - **READINESS-1** No event is missed. Once `set` has returned, the waker of every task that
+//!   waited for the event is in the batch. A task that polls after that finds the descriptor ready
+//!   until a task has cleared the event.
+//! - **READINESS-2** A clear removes only the readiness in its sight: if another event came
+//!   meanwhile, the clear does nothing.
 //! - **READINESS-3** An event wakes every task that waits for its direction, in the list or not,
-//!   and no task that waits only for the other direction. An error concerns both.
+//!   and no task that waits only for the other direction. An error concerns both directions.
 //! - **READINESS-4** After `end` no task is pending, and none becomes pending.
-//! - **READINESS-5** A task that left the list, by `unlist` or because it was woken, leaves nothing
-//!   there.
+//! - **READINESS-5** A task that left the list, by `unlist` or because it was woken, has no waker
+//!   there any more.
 //! - **READINESS-6** After a short transfer the clear leaves closed directions and errors, which
 //!   cause no second event; after an attempt that would block the clear removes all bits of its
 //!   direction, so no task spins.
@@ -55,7 +55,7 @@
 //! | O1 | `set`, `end`: exchange of the word, before the lock | Release | O3 | READINESS-2: a task that sees the tick sees what the system had by then |
 //! | O2 | the lock | acquire, release | itself | READINESS-1, READINESS-4, READINESS-5: the thread of O1 finds a waiter that took the lock before it; a waiter that takes the lock after it sees the word |
 //! | O3 | load before an attempt | Acquire | O1 | READINESS-2: the attempt, a system call, comes after the tick that its clear names |
-//! | O4 | `clear`: exchange of the word | Relaxed | – | READINESS-2: an exchange compares the tick with the newest; no thread reads data because of a clear, and O3 reads O1's release through it |
+//! | O4 | `clear`: exchange of the word | Relaxed | – | READINESS-2: an exchange compares the tick with the newest; no thread reads data because of a clear, and a load of O3 that reads the cleared word still acquires from O1 |
 //!
 //! # What this does not do
 //! It wakes no task itself: wakers go into a batch, which the caller wakes when it holds no lock.
@@ -110,9 +110,9 @@ pub struct Sight {
 /// The reason why an attempt could not transfer more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Evidence {
-    /// It said that it would block.
+    /// The attempt said that it would block.
     WouldBlock,
-    /// It transferred less than there was room for.
+    /// The attempt transferred less than there was room for.
     ShortTransfer,
 }
 
@@ -156,7 +156,7 @@ impl Sight {
 }
 
 impl Readiness {
-    /// The readiness of a descriptor without any event yet.
+    /// Creates the readiness of a descriptor that has had no event yet.
     ///
     /// ```
     /// use blitz_parts::readiness::{Interest, Readiness, Ready};
@@ -190,8 +190,8 @@ impl Readiness {
         if word & ENDED != 0 { Err(Ended) } else { Ok(None) }
     }
 
-    /// Returns the ready part of `interest`. If nothing is ready, the task is woken later. There is
-    /// one task per direction: the newest replaces the one before.
+    /// Returns the ready part of `interest`. If nothing is ready, the task is woken later. One task
+    /// per direction can wait in this way: a newer task replaces it.
     ///
     /// # Errors
     /// If nothing is ready, and no more events will come.
@@ -214,8 +214,8 @@ impl Readiness {
         self.look_locked(interest, spare, |waiters, spare| waiters.put(spare))
     }
 
-    /// As [`poll`](Readiness::poll), for any number of tasks: each has a place in the list, which
-    /// it gives back by [`unlist`](Readiness::unlist).
+    /// Polls like [`poll`](Readiness::poll), for any number of tasks: each has a place in the list,
+    /// which it gives back by [`unlist`](Readiness::unlist).
     ///
     /// # Errors
     /// If nothing is ready, and no more events will come.
@@ -232,9 +232,9 @@ impl Readiness {
         self.look_locked(interest, spare, |waiters, spare| waiters.list(interest, spare, place))
     }
 
-    /// Looks once more under the lock. If nothing is ready, `wait` leaves a waker of `spare`.
-    /// Cloning a waker runs foreign code, so clones are made before the lock is taken, and unused
-    /// ones are dropped after it.
+    /// Looks once more under the lock. If nothing is ready, `wait` moves a waker from `spare` to
+    /// the waiters. Cloning a waker runs foreign code, so clones are made before the lock is taken,
+    /// and unused clones are dropped after it is released.
     fn look_locked(
         &self,
         interest: Interest,

@@ -67,9 +67,9 @@ impl Pipe {
     }
 }
 
-/// A descriptor whose system calls only the word orders: an attempt may see an old state of the
-/// system unless the reader has acquired what the driver knew. [`Pipe`]'s lock orders attempts by
-/// itself, which the system does not promise. One reader.
+/// A descriptor with one reader, on which only the readiness word orders system calls: an attempt
+/// may see an old state of the system, unless the reader has acquired what the driver knew. In
+/// [`Pipe`] the lock orders attempts, too. The system does not promise such an order.
 struct Wire {
     arrived: AtomicUsize,
     readiness: Readiness,
@@ -99,7 +99,7 @@ impl Wire {
     }
 }
 
-/// Bytes that come one after the other, each with its event, against a reader of all of them.
+/// Bytes come one after the other, each with its event, while a reader reads all of them.
 fn bytes_on_a_wire(count: usize) {
     let wire = Arc::new(Wire { arrived: AtomicUsize::new(0), readiness: Readiness::new() });
     let bell = Arc::new(Bell::default());
@@ -125,7 +125,7 @@ fn two_bytes_on_a_wire() {
     bytes_on_a_wire(2);
 }
 
-/// A reader against a byte that comes, perhaps after an event without a byte.
+/// A byte comes while a reader reads, perhaps after an event without a byte.
 fn event_against_reader(false_alarm: bool) {
     let pipe = Pipe::new();
     if false_alarm {
@@ -151,8 +151,8 @@ fn after_a_false_alarm() {
     event_against_reader(true);
 }
 
-/// Two bytes, one after the other: the second may come while the reader clears the first one's
-/// event.
+/// Two bytes come, one after the other. The second may come while the reader clears the event of
+/// the first.
 fn two_events() {
     let pipe = Pipe::new();
     let bell = Arc::new(Bell::default());
@@ -171,7 +171,7 @@ fn two_events() {
     }
 }
 
-/// One of two listed tasks leaves while an event for both comes.
+/// Two tasks are in the list. One of them leaves while an event for both comes.
 fn event_against_leaving() {
     let readiness = Arc::new(Readiness::new());
     let tasks: Vec<_> = [true, false]
@@ -195,7 +195,7 @@ fn event_against_leaving() {
     let woken = batch.len();
     batch.into_iter().for_each(Waker::wake);
     let ends: Vec<_> = tasks.into_iter().map(|task| task.join().unwrap()).collect();
-    assert!(ends[1].0 || ends[1].1.rang(), "the one that stays is notified");
+    assert!(ends[1].0 || ends[1].1.rang(), "the task that stays is notified");
     assert_eq!(readiness.waiting(), 0);
     assert!(woken <= 2);
 }
@@ -214,11 +214,11 @@ fn end_against_reader() {
         }
     });
     pipe.driver(|batch| pipe.readiness.end(batch));
-    assert!(reader.join().unwrap() || bell.rang(), "it waits for ever");
+    assert!(reader.join().unwrap() || bell.rang(), "the reader waits for ever");
     assert_eq!(pipe.readiness.waiting(), 0);
 }
 
-/// Two readers have seen the same event; one's clear is late.
+/// Two readers have seen the same event. Their clears come while a newer event comes, or after it.
 fn late_clear() {
     let pipe = Pipe::new();
     let mut batch = VecDeque::new();
@@ -244,7 +244,7 @@ fn readiness_1_an_event_is_not_missed() {
 }
 
 #[test]
-fn readiness_1_nor_the_second_of_two() {
+fn readiness_1_the_second_of_two_events_is_not_missed() {
     check(500, Some(3), two_events);
 }
 

@@ -30,7 +30,7 @@ impl Ready {
     pub const URGENT: Ready = Ready(1 << 5);
     /// There is a priority event: urgent data, or a change of a file that the kernel generates.
     pub const PRIORITY: Ready = Ready(1 << 6);
-    /// All of them except urgent data.
+    /// All bits except urgent data.
     pub const ALL: Ready = Ready(0b101_1111);
 
     const READING: Ready = Ready(0b1_0101);
@@ -95,7 +95,7 @@ impl Ready {
         Ready(self.0 & interest.0.0)
     }
 
-    /// Removes the bits that stay after an attempt: closed directions and errors.
+    /// Removes the bits that a short transfer does not clear: closed directions and errors.
     pub(super) fn without_ends(self) -> Ready {
         self - Ready::ENDS
     }

@@ -55,7 +55,7 @@ fn readiness_1_an_event_before_the_poll_and_after_it() {
     let (readiness, bell) = (Readiness::new(), Arc::new(Bell::default()));
     assert!(readiness.is_fresh());
     assert!(!poll(&readiness, &bell, Interest::READABLE));
-    assert!(!poll(&readiness, &bell, Interest::READABLE), "polled twice, woken once");
+    assert!(!poll(&readiness, &bell, Interest::READABLE), "the second poll adds no waker");
     assert_eq!(set(&readiness, Ready::READABLE), 1);
     assert!(bell.rings() == 1 && !readiness.is_fresh());
     assert!(poll(&readiness, &bell, Interest::READABLE));
@@ -85,7 +85,7 @@ fn readiness_2_a_stale_clear_does_nothing() {
     assert_eq!(seen(&readiness, BOTH), Ready::READABLE | Ready::WRITABLE);
     let sight = readiness.look(Interest::READABLE).unwrap().unwrap();
     readiness.clear(sight, Evidence::WouldBlock);
-    assert_eq!(seen(&readiness, BOTH), Ready::WRITABLE, "and a fresh one its own direction only");
+    assert_eq!(seen(&readiness, BOTH), Ready::WRITABLE, "a clear concerns its own direction only");
 }
 
 #[test]
@@ -131,7 +131,7 @@ fn readiness_5_places_are_given_back_once() {
     readiness.clear(sight, Evidence::WouldBlock);
     let other = list(&readiness, &bell, Interest::READABLE);
     readiness.unlist(woken);
-    assert_eq!(readiness.waiting(), 1, "a lost place is not the one that another task has now");
+    assert_eq!(readiness.waiting(), 1, "a lost place does not free the place of another task");
     let more = list(&readiness, &bell, Interest::READABLE);
     readiness.unlist(other);
     let again = list(&readiness, &bell, Interest::WRITABLE);
@@ -199,12 +199,12 @@ fn readiness_3_a_priority_event_wakes_its_waiters() {
     assert!(!poll(&readiness, &polled, Interest::PRIORITY));
     assert_eq!(set(&readiness, Ready::PRIORITY | Ready::URGENT), 2);
     assert_eq!((bells[0].rings(), bells[1].rings(), polled.rings()), (1, 0, 1));
-    assert_eq!(seen(&readiness, BOTH), Ready::EMPTY, "no direction is ready by it");
+    assert_eq!(seen(&readiness, BOTH), Ready::EMPTY, "a priority event makes no direction ready");
     assert_eq!(seen(&readiness, Interest::PRIORITY), Ready::PRIORITY);
     set(&readiness, Ready::READ_CLOSED);
     let sight = readiness.look(Interest::PRIORITY).unwrap().unwrap();
     readiness.clear(sight, Evidence::WouldBlock);
-    assert_eq!(seen(&readiness, Interest::READABLE), Ready::READ_CLOSED, "readers have to see it");
+    assert_eq!(seen(&readiness, Interest::READABLE), Ready::READ_CLOSED, "readers need this bit");
     let text = format!("{:?} {:?}", Interest::PRIORITY | Interest::READABLE, Interest::ERROR);
     assert_eq!(text, "READABLE | PRIORITY ERROR");
 }

@@ -33,23 +33,23 @@ struct Listed {
 /// The direction in which a task waits for a descriptor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Direction {
-    /// To read from it, or for urgent data.
+    /// The task waits to read, or for a priority event.
     Read,
-    /// To write to it.
+    /// The task waits to write.
     Write,
 }
 
-/// A place in the list of waiting tasks. A woken task has lost its place; giving it back then does
-/// nothing.
+/// A place in the list of waiting tasks. A woken task has lost its place. If it still gives that
+/// place back, nothing happens.
 #[derive(Debug)]
 pub struct Place {
     index: usize,
     number: u64,
 }
 
-/// Clones of a waker, one for each direction that it waits for. They are made without a lock,
-/// because cloning runs foreign code. Clones that remain in here were replaced or are not needed;
-/// they are dropped without a lock, too.
+/// Clones of a task's waker, one for each direction that the task waits for. They are made without
+/// a lock, because cloning runs foreign code. The wakers that remain in here are dropped without a
+/// lock, too: clones that are not needed, and older wakers that the clones have replaced.
 pub(super) struct Spare {
     reader: Option<Waker>,
     writer: Option<Waker>,
@@ -57,7 +57,7 @@ pub(super) struct Spare {
 
 impl Spare {
     pub(super) fn new(interest: Interest, waker: &Waker) -> Spare {
-        // Urgent data is for the task that reads.
+        // A task that waits for priority events has the place of the reader.
         let reads = interest.is_readable() || interest.is_priority();
         Spare {
             reader: reads.then(|| waker.clone()),
@@ -65,7 +65,7 @@ impl Spare {
         }
     }
 
-    /// Makes one clone, for the list, for any interest.
+    /// Makes one clone for the list, where a waker may have any interest.
     pub(super) fn one(waker: &Waker) -> Spare {
         Spare { reader: Some(waker.clone()), writer: None }
     }
@@ -78,7 +78,7 @@ impl Waiters {
         replace(&mut self.writer, &mut spare.writer);
     }
 
-    /// Stores the waker at `place`, or at a new place if there was none or it is lost.
+    /// Stores the waker at `place`, or at a new place if `place` is `None` or lost.
     pub(super) fn list(
         &mut self,
         interest: Interest,
@@ -136,7 +136,7 @@ impl Waiters {
 }
 
 impl Crowd {
-    /// As [`Waiters::list`]; returns the waker that was there.
+    /// Does what [`Waiters::list`] does; returns the waker that was at `place`.
     fn list(
         &mut self,
         interest: Interest,

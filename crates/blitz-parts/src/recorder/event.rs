@@ -12,13 +12,13 @@ pub struct Kind(pub u8);
 impl Kind {
     /// A poll begins. `id`: the task; `arg`: its type.
     pub const POLL_BEGIN: Kind = Kind(1);
-    /// A poll has ended. `aux`: its outcome; `id`, `arg`: as above.
+    /// A poll has ended. `aux`: its outcome; `id`, `arg`: as for `POLL_BEGIN`.
     pub const POLL_END: Kind = Kind(2);
-    /// A poll has ended. It began when the poll before it ended. Fields as for `POLL_END`.
+    /// A poll has ended. It began when the poll before it ended. It has the fields of `POLL_END`.
     pub const POLL_SPAN: Kind = Kind(3);
     /// Counts polls and jobs that were not recorded since the last event. `id`: polls; `arg`: jobs.
     pub const BATCH: Kind = Kind(4);
-    /// A job begins that is not a private fork.
+    /// A job begins. A private fork has no such event.
     pub const JOB_BEGIN: Kind = Kind(5);
     /// A job has ended.
     pub const JOB_END: Kind = Kind(6);
@@ -34,9 +34,10 @@ impl Kind {
     pub const SPARE_BEGIN: Kind = Kind(11);
     /// A spare rests again.
     pub const SPARE_END: Kind = Kind(12);
-    /// A worker is stuck. `arg`: which; `aux`: in what; `id`: for how many looks of the watch.
+    /// A worker is stuck. `arg`: that worker; `aux`: whether in a poll or in a job; `id`: for how
+    /// many looks of the watch.
     pub const STALL: Kind = Kind(13);
-    /// A task was taken from behind a worker that is stuck. `arg`: which worker; `id`: the task.
+    /// The watch took a task from the queues of a stuck worker. `arg`: that worker; `id`: the task.
     pub const RESCUE: Kind = Kind(14);
     /// A closure that may block begins. `arg`: its type; `id`: which thread.
     pub const BLOCKING_BEGIN: Kind = Kind(15);
@@ -44,7 +45,7 @@ impl Kind {
     pub const BLOCKING_END: Kind = Kind(16);
     /// A region that the user has named begins. `arg`: its name.
     pub const REGION_BEGIN: Kind = Kind(17);
-    /// Such a region has ended.
+    /// A region that the user has named has ended.
     pub const REGION_END: Kind = Kind(18);
 }
 

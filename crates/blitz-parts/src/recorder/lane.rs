@@ -98,13 +98,13 @@ impl Lane {
 /// # Safety
 /// 1. A slot whose bytes are all zero is [`empty`](Empty::empty), unless a model is checked.
 pub(super) unsafe trait Empty {
-    /// How many bytes it has, outside models.
+    /// How many bytes a slot has, outside models.
     const BYTES: usize;
 
     fn empty() -> Self;
 }
 
-// SAFETY: it consists of two integers.
+// SAFETY: a slot consists of two integers, and both are zero in an empty slot.
 unsafe impl Empty for Slot {
     const BYTES: usize = 16;
 
@@ -123,13 +123,13 @@ pub(super) struct Slots<T: Empty> {
 
 impl<T: Empty> Slots<T> {
     pub(super) fn new(bytes: usize) -> Slots<T> {
-        // No allocation is larger.
+        // No allocation is larger than `isize::MAX`.
         let most = bytes.min(isize::MAX as usize) / T::BYTES;
         let len = if most < 2 { 0 } else { 1 << most.ilog2() };
         Slots { first: AtomicPtr::new(null_mut()), len }
     }
 
-    /// Whether there are any, or will be.
+    /// Whether there are slots, or will be.
     #[inline]
     pub(super) fn is_on(&self) -> bool {
         self.len > 0
@@ -176,7 +176,7 @@ impl<T: Empty> Slots<T> {
         // O5
         let before = self.first.compare_exchange(null_mut(), memory, Release, Relaxed);
         if before.is_err() {
-            // SAFETY: no other thread has seen these.
+            // SAFETY: no other thread has seen these slots.
             unsafe { self.free(memory) };
         }
         self.get()

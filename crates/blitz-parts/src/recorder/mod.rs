@@ -18,9 +18,9 @@
 //! | word | meaning | who sets |
 //! |---|---|---|
 //! | `next` | how many tickets were ever given out | each writer, by one |
-//! | `lost` | how many tickets were given up | each writer that finds its slot in use |
-//! | `sequence` of slot `t % N` | 0: empty; `2t + 1`: ticket `t` writes; `2t + 2`: it has written | the writer of ticket `t` |
-//! | the other two words of it | the event | the same |
+//! | `lost` | how many tickets were given up | each writer that finds its slot in use, or with a newer event |
+//! | `sequence` of slot `t % N` | 0: empty; `2t + 1`: the writer of ticket `t` writes; `2t + 2`: it has written | the writer of ticket `t` |
+//! | the other two words of slot `t % N` | the event | the writer of ticket `t` |
 //!
 //! # Transitions
 //! ```text
@@ -48,10 +48,10 @@
 //! | O2 | store of `head` | Release | O3 | REC-1: the words of every event below `head` are there |
 //! | O3 | first load of `head` | Acquire | O2 | REC-1 |
 //! | O4 | fence between the copies and the second look | Acquire | O1, O7 | REC-1, REC-3 |
-//! | O5 | store of `slots` | Release | O6 | a reader sees slots that are empty |
-//! | O6 | load of `slots` | Acquire | O5 | as above |
+//! | O5 | exchange that sets `slots` | Release | O6 | a thread that sees the pointer sees initialised slots |
+//! | O6 | load of `slots` | Acquire | O5 | as O5 |
 //! | O7 | fence before the words of a shared event | Release | O4 | REC-3: as O1, with the sequence |
-//! | O8 | exchange that takes a slot | Acquire | O9 | the words of the last writer come before those of this one |
+//! | O8 | exchange that takes a slot | Acquire | O9 | the words of the slot's last writer come before those of this writer |
 //! | O9 | store of an even sequence | Release | O8, O10 | REC-3: the words are there |
 //! | O10 | first load of a sequence | Acquire | O9 | REC-3 |
 //!

@@ -19,7 +19,7 @@ struct Slot {
     words: [AtomicU64; 2],
 }
 
-// SAFETY: it consists of three integers.
+// SAFETY: a slot consists of three integers, and all of them are zero in an empty slot.
 unsafe impl Empty for Slot {
     const BYTES: usize = 24;
 
@@ -46,8 +46,9 @@ impl SharedLane {
 
     /// Records an event, in place of the oldest if the lane is full. Any thread may call it.
     ///
-    /// The event is lost if the lane has wrapped around meanwhile and another thread is still
-    /// writing the same slot, or has written a newer event there.
+    /// The event is lost in two cases. Another thread may still write an older event into the same
+    /// slot. Or the lane has wrapped around during this call, and another thread has taken the slot
+    /// for a newer event.
     pub fn record(&self, event: Event) {
         if !self.is_on() {
             return;

@@ -34,7 +34,7 @@ fn rec_1_the_newest_events_stay_in_order() {
         let read = lane.read();
         assert_whole(&read.events);
         let numbers: Vec<_> = read.events.iter().map(|event| event.ticks).collect();
-        // The next slot counts as being written.
+        // The slot of the next event counts as being written, so a full lane shows one event less.
         let first = last.saturating_sub(7).max(1) + u64::from(last >= 8);
         assert_eq!(numbers, (first..=last).collect::<Vec<_>>());
         assert_eq!(read.recorded, last);

@@ -56,12 +56,12 @@
 //! | O1 | `tail` store in push and in the thief's own ring | Release | O2 | RING-4: the slots below `tail` are written |
 //! | O2 | `tail` load in steal | Acquire | O1 | RING-4 |
 //! | O3 | `head` exchange | Release | O4 | a thread that sees the new head sees the tail of that moment, or a newer one: `tail - real` is a length |
-//! | O4 | `head` load in steal, also by an exchange that failed; in len, before the tail | Acquire | O3 | the same; RING-9 |
+//! | O4 | `head` load in steal, also by an exchange that failed; in len, before the tail | Acquire | O3 | as O3; RING-9 |
 //! | O5 | `head` exchange that releases | Release | O6 | RING-5: the thief has read the slots |
 //! | O6 | `head` load in push, room | Acquire | O5 | RING-5 |
 //!
 //! The model checker never delays a load beyond a store that follows it, so it would not notice if
-//! O5 and O6 were missing. With the [`Witness`] of each slot it does.
+//! O5 and O6 were missing. The [`Witness`] of each slot makes the checker notice.
 //!
 //! # What this does not do
 //! It wakes no worker. While a thief copies, the tasks that it has claimed are in no ring. So a
@@ -70,9 +70,9 @@
 //!
 //! # Lineage
 //! The tasks document of `docs/coverage.md`, with the claim and the release as this project's
-//! models corrected them: the document advances the wrong half and abandons a steal. Halves of 32
-//! bits: with 16, the indices wrap around within 65,536 pushes, and a thief that was suspended for
-//! so long would trust its old reading.
+//! models corrected them: the document advances the wrong half and abandons a steal. The halves of
+//! the head have 32 bits. With 16 bits, the indices would wrap around within 65,536 pushes, and a
+//! thief that was suspended for so long would take a new head for the head that it read.
 
 mod head;
 #[cfg(all(test, blitz_loom))]
@@ -132,11 +132,11 @@ impl<const N: usize> Copy for RingOwner<'_, N> {}
 #[must_use = "a task that did not go into the ring has to go elsewhere"]
 #[derive(Debug)]
 pub enum Pushed {
-    /// It is in the ring.
+    /// The task is in the ring.
     Ok,
-    /// The ring was full: these have to go elsewhere, the pushed one last.
+    /// The ring was full. These tasks have to go elsewhere; the last of them is the pushed task.
     Overflow(Chain),
-    /// The ring is full and a thief is about to make room: this one has to go elsewhere.
+    /// The ring is full, and a thief is about to make room. The pushed task has to go elsewhere.
     Busy(Runnable),
 }
 
@@ -146,7 +146,7 @@ pub enum Pushed {
 pub struct Stolen {
     /// The oldest task, to run now.
     pub first: Runnable,
-    /// How many were stolen, this one included; the others are in the thief's ring.
+    /// How many tasks were stolen, `first` included; the others are in the thief's ring.
     pub count: usize,
 }
 
@@ -186,8 +186,8 @@ impl<const N: usize> Ring<N> {
             let tail = self.tail.load(Acquire);
             return tail.saturating_sub(self.load_head().real) as usize;
         }
-        // The head first: if it is old, then the difference is too large, and never zero by
-        // mistake.
+        // Load the head first. If the head has moved since, the difference is too large, and never
+        // zero by mistake.
         let real = self.load_head().real; // O4
         let tail = self.tail.load(Relaxed);
         (tail.wrapping_sub(real) as usize).min(N)
@@ -229,7 +229,7 @@ impl<const N: usize> Ring<N> {
         }
     }
 
-    /// Phase one: claims up to `limit` of the oldest tasks, if no other thief is inside.
+    /// Begins a steal: claims up to `limit` of the oldest tasks, if no other thief is inside.
     fn claim(&self, limit: u32) -> Option<(Head, u32)> {
         let mut head = self.load_head(); // O4
         loop {
@@ -251,7 +251,7 @@ impl<const N: usize> Ring<N> {
         }
     }
 
-    /// Phase three: releases the claimed slots, which have been read. The owner may have popped
+    /// Ends a steal: releases the claimed slots, which have been read. The owner may have popped
     /// meanwhile, so the exchange is tried until it succeeds (RING-2); no other thread changes
     /// `steal`.
     fn release(&self, claimed: Head) -> bool {
@@ -322,8 +322,8 @@ impl<'a, const N: usize> RingOwner<'a, N> {
         self.advance_tail(count as u32);
     }
 
-    /// Appends a task. If the ring is full and no thief is about to make room, it makes room
-    /// itself.
+    /// Appends a task. If the ring is full and no thief is about to make room, the older half of
+    /// the ring overflows.
     pub fn push(self, task: Runnable) -> Pushed {
         match self.try_push(task) {
             Ok(()) => Pushed::Ok,
@@ -430,7 +430,7 @@ impl<'a, const N: usize> RingOwner<'a, N> {
 /// Converts the word that the taker of a task read from its slot.
 #[inline]
 fn taken(task: *mut Header) -> Option<Runnable> {
-    // SAFETY: it came from `Runnable::into_raw`, and by RING-1 one taker gets it.
+    // SAFETY: the word came from `Runnable::into_raw`, and by RING-1 one taker gets it.
     NonNull::new(task).map(|task| unsafe { Runnable::from_raw(task) })
 }
 

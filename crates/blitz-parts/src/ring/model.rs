@@ -50,7 +50,7 @@ impl Rig {
         (0..times).flat_map(|_| self.steal_into(&mine)).collect()
     }
 
-    /// Thief: steals once into its own ring and empties that.
+    /// Thief: steals once into its own ring, and empties its own ring.
     fn steal_into(&self, mine: &Ring<4>) -> Vec<usize> {
         // SAFETY: the thief's thread alone has its ring.
         let own = unsafe { mine.owner() };
@@ -229,7 +229,7 @@ fn canary_push_without_release() {
     canary(&[Step::RingPushRelease], Some(3), stolen_twice);
 }
 
-/// The owner pushes a second task before it pops the first: at every moment there is one.
+/// The owner pushes a second task before it pops the first, so the ring is never empty.
 fn never_empty() {
     let rig = Rig::new(5, 2, 1);
     let observer = thread::spawn({
@@ -243,7 +243,7 @@ fn never_empty() {
 }
 
 #[test]
-fn ring_9_a_ring_that_is_never_empty_never_looks_so() {
+fn ring_9_a_ring_that_is_never_empty_never_looks_empty() {
     check(100, None, never_empty);
 }
 
@@ -252,7 +252,8 @@ fn canary_the_length_is_read_tail_first() {
     canary(&[Step::RingLenHeadFirst], None, never_empty);
 }
 
-/// A thief claims while another thread reads the length, which is at most the number of tasks.
+/// A thief claims while another thread reads the length. Three tasks are pushed in all, so the
+/// length is at most three.
 fn length_beside_a_thief() {
     let rig = Rig::new(u32::MAX, 3, 1);
     let thief = rig.spawn_thief(1);

@@ -97,7 +97,7 @@ fn ring_2_a_thief_takes_no_more_than_it_has_room_for() {
     let (ring, thiefs) = (Ring::<8>::new(), Ring::<2>::new());
     tasks.give_all(0..8).for_each(|task| push(&ring, task));
     tasks.give_all(8..10).for_each(|task| push(&thiefs, task));
-    let stolen = ring.steal_into(owner(&thiefs)).expect("one to run needs no room");
+    let stolen = ring.steal_into(owner(&thiefs)).expect("the task that is returned needs no room");
     assert_eq!(stolen.count, 1);
     let mut taken = tasks.take_all([stolen.first].into_iter().chain(owner(&thiefs).pop()));
     let stolen = ring.steal_into(owner(&thiefs)).expect("something to steal");
@@ -147,7 +147,7 @@ fn ring_5_a_full_ring_waits_for_the_thief_inside() {
         let Pushed::Busy(fifth) = owner(&ring).push(tasks.give(4)) else {
             panic!("the thief's slot counted as free, or the ring overflowed");
         };
-        // The owner pops meanwhile. That makes no room as long as the thief is inside.
+        // A pop of the owner makes no room as long as the thief is inside.
         let mut all = tasks.take_all(owner(&ring).pop());
         assert_eq!(owner(&ring).room(), 0);
         all.extend(tasks.take_all(leave(&ring, claimed)));
@@ -257,7 +257,7 @@ proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(64) })]
 
     #[test]
-    fn ring_8_as_a_queue_does_wherever_the_indices_start(steps in ops(), before in 0u32..500) {
+    fn ring_8_a_ring_is_a_queue_wherever_the_indices_start(steps in ops(), before in 0u32..500) {
         compare_with_model(0u32.wrapping_sub(before), &steps);
     }
 

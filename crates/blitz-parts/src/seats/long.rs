@@ -7,8 +7,8 @@ const SLOTS: usize = 256;
 
 /// The addresses of tasks that had a long poll. A type of tasks has an address, too: its
 /// [kind](crate::task::Runnable::kind), which is never the address of a task. Two addresses may
-/// share an entry, and then one of them is forgotten. A new task may have the address of one that
-/// has ended. So use this only for choices where a mistake just costs time.
+/// share an entry, and then one of them is forgotten. A new task may have the address of a task
+/// that has ended. So use this only for choices where a mistake just costs time.
 pub struct LongTasks {
     places: [AtomicUsize; SLOTS],
     /// The kind of the task that the relief worker polls for the first time; zero if there is none.
@@ -46,18 +46,19 @@ impl LongTasks {
     /// Notes that a poll of the task at `address` was short.
     pub fn forget(&self, address: usize) {
         if self.contains(address) {
-            // If another task shares the entry, that one is forgotten, too.
+            // Another task that shares the entry may have been noted since. It is forgotten, too.
             self.place(address).store(0, Relaxed); // O4
         }
     }
 
-    /// Notes that the relief worker begins a poll, or has ended it. `key` is the task's kind if the
-    /// task's first poll begins, otherwise `None`.
+    /// Notes that the relief worker begins a poll, or has ended one. `key` is the task's kind if
+    /// the first poll of a task begins, otherwise `None`.
     pub fn set_tried(&self, key: Option<usize>) {
         self.tried.store(key.unwrap_or(0), Relaxed); // O4
     }
 
-    /// Notes that the relief worker does not return from the first poll that it has begun.
+    /// Notes that the relief worker does not return from its current poll. If that is the first
+    /// poll of a task, remembers the task's kind.
     pub fn remember_tried(&self) {
         match self.tried.load(Relaxed) {
             0 => {} // O4

@@ -13,14 +13,14 @@
 //! # State
 //! | word | meaning | who raises it | who lowers it |
 //! |---|---|---|---|
-//! | `free` | seats that no thread has; below zero, threads that run without a seat | the watch or a worker, for a seat that is lost; a spare that leaves, or does not come | the caller of a spare; a worker that is back; the watch, for the relief worker |
+//! | `free` | seats that no thread has; below zero, threads that run without a seat | the watch or a worker, for a seat that is lost; a spare that leaves; the caller of a spare that does not come; the relief worker that got two seats | the caller of a spare; a worker that is back; the relief worker; the watch, for the relief worker |
 //! | `Seat`, LOST | the worker's seat was given away while it was blocked | the watch; the worker, before it may block | the worker |
 //! | `Seat`, LONG | the worker's current poll or job has run for long | the watch | the worker |
 //! | `Seat`, STUCK | the worker has waited for a processor for long | the watch | the worker |
-//! | `Seat`, SLICE | the watch has changed the slice of the worker's thread | the watch | the worker, which changes it back |
+//! | `Seat`, SLICE | the watch has changed the slice of the worker's thread, the time that the kernel lets it run at once | the watch | the worker, which changes the slice back |
 //! | `Seat`, thread | which thread the worker is, for the watch | the thread, when it begins | never |
 //! | [`LongTasks`] | addresses of tasks with a long poll, and of types with a long first poll; entries may be lost or wrong | the relief worker, the owner of a worker, the watch | a worker with a seat that polls such a task, if the poll was short |
-//! | [`LongTasks`], tried | the type of the task that the relief worker polls for the first time | the relief worker | the same |
+//! | [`LongTasks`], tried | the type of the task that the relief worker polls, if that is the task's first poll | the relief worker | the relief worker |
 //!
 //! # Transitions
 //! ```text
@@ -32,8 +32,8 @@
 //! # Invariants
 //! - **SEATS-1** `free` is the number of seats minus the number of threads that have one. It is
 //!   zero once each worker that lost its seat is back and all surplus spares have left.
-//! - **SEATS-2** A seat that was given away once is filled once: of two callers, `try_fill` returns
-//!   true to one, which brings a spare.
+//! - **SEATS-2** A seat that was given away once is filled once: of two threads that call
+//!   `try_fill`, only one gets true and brings a spare.
 //! - **SEATS-3** A spare leaves only while there are too many threads: if there is one thread too
 //!   many, one of two spares leaves.
 //! - **SEATS-4** A worker takes a seat back once for each time that it lost one.
@@ -43,8 +43,8 @@
 //! # Orderings
 //! | tag | operation | ordering | pairs with | because |
 //! |---|---|---|---|---|
-//! | O1 | `free` | Relaxed | – | exchanges of one word have one order; nothing else is read because of it |
-//! | O2 | `Seat` exchanges, load | Relaxed | – | the same: the note carries no other data |
+//! | O1 | `free` | Relaxed | – | exchanges of one word have one order; no thread reads other data because of `free` |
+//! | O2 | `Seat` exchanges, load | Relaxed | – | as O1: a note carries no other data |
 //! | O3 | `Seat` thread | Relaxed | – | a number that is only passed to the system |
 //! | O4 | `LongTasks` | Relaxed | – | hints |
 //!
@@ -97,7 +97,7 @@ impl Seats {
         self.free.fetch_sub(1, Relaxed); // O1
     }
 
-    /// Takes a seat that is free, for a spare that the caller brings.
+    /// Takes a free seat, for a spare that the caller brings or for the calling relief worker.
     #[must_use = "the seat has to be filled"]
     pub fn try_fill(&self) -> bool {
         self.step_if(|free| free > 0, -1, broken(Step::SeatsFillOnce))
@@ -153,11 +153,11 @@ pub struct Seat {
 /// The notes that a worker gets when it returns from a poll or job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Noted {
-    /// Its seat was given away; now it has one again.
+    /// The worker's seat was given away; now the worker has a seat again.
     pub lost: bool,
-    /// Its poll or job took long.
+    /// The worker's poll or job took long.
     pub long: bool,
-    /// The slice of its thread was changed; it has to be changed back.
+    /// The slice of the worker's thread was changed; the worker has to change it back.
     pub slice: bool,
 }
 
@@ -183,8 +183,8 @@ impl Seat {
         self.noted.load(Relaxed) != 0 // O2
     }
 
-    /// Gives away the seat of this worker, which is blocked or may block now. Returns false if that
-    /// was done already.
+    /// Gives away the seat of this worker, which is blocked or may block now. Returns false if the
+    /// seat was given away already.
     pub fn lose(&self, seats: &Seats) -> bool {
         let before = if broken(Step::SeatsLoseOnce) {
             let before = self.noted.load(Relaxed);
@@ -211,7 +211,8 @@ impl Seat {
     }
 
     /// Notes that the slice of the worker's thread was changed, so that the worker changes it back.
-    /// Called after the change: a worker that came back meanwhile finds the note the next time.
+    /// Called after the change: a worker that came back between the change and the note finds the
+    /// note when it comes back again.
     pub fn note_slice(&self) {
         self.noted.fetch_or(SLICE, Relaxed); // O2
     }

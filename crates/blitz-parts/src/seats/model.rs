@@ -16,12 +16,13 @@ fn back_and_forth() {
     let back = back + usize::from(pool.1.attend(&pool.0).lost);
     let left = (0..spares).filter(|_| pool.0.try_leave()).count();
     assert!(back <= 2 && left <= back);
-    // SEATS-1: all are back, and no surplus spare is left.
+    // SEATS-1: the worker is back, and no surplus spare is left.
     assert_eq!(pool.0.free(), 0, "{spares} came, {left} left, back {back} times");
     assert_eq!(left, spares);
 }
 
-/// Two threads: each finds the worker blocked, brings a spare, or wants to leave.
+/// Two threads compete three times, and one of them succeeds each time: first, both find the worker
+/// blocked, then both want to fill its seat, and at last both want to leave.
 fn two_at_once() {
     let pool = Arc::new((Seats::new(), Seat::new()));
     let both = |pool: &Arc<(Seats, Seat)>, f: fn(&(Seats, Seat)) -> bool| {
@@ -44,7 +45,7 @@ fn seats_come_back() {
 }
 
 #[test]
-fn one_seat_is_for_one() {
+fn one_of_two_threads_succeeds() {
     check(10, None, two_at_once);
 }
 

@@ -30,7 +30,7 @@ fn seats_2_one_seat_is_for_one_spare() {
 }
 
 #[test]
-fn seats_3_one_thread_too_many_is_one_that_leaves() {
+fn seats_3_if_one_thread_is_too_many_one_leaves() {
     let seats = Seats::new();
     seats.take_back();
     assert!(seats.try_leave() && !seats.try_leave());

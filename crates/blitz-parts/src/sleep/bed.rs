@@ -120,7 +120,7 @@ impl Bed {
         &self.stats
     }
 
-    /// Wakes the worker if it sleeps or is about to; returns whether it did.
+    /// Wakes the worker if it sleeps or is about to sleep; returns whether that was so.
     pub fn notify(&self) -> bool {
         self.fulfil(self.core.notify())
     }
@@ -157,7 +157,7 @@ impl Bed {
         if self.in_driver.load(prim::Relaxed) { self.slot.driver() } else { None }
     }
 
-    /// Whether the worker blocks in the driver, if it blocks.
+    /// Whether the worker blocks in the driver and not on its word, if it blocks at all.
     pub fn is_in_driver(&self) -> bool {
         self.in_driver.load(prim::Relaxed)
     }
@@ -182,8 +182,8 @@ impl BedOwner<'_> {
         self.in_driver.store(driver, prim::Relaxed);
     }
 
-    /// Blocks until notified, or until something happens in the driver if that was chosen; returns
-    /// for how long.
+    /// Blocks until a thread notifies the worker or, if the driver was chosen, until an event comes
+    /// there. Returns how long the worker blocked.
     pub(super) fn park(self) -> Duration {
         let since = Instant::now();
         self.stats.parks.add(1);
@@ -214,7 +214,7 @@ impl BedOwner<'_> {
 
     pub(super) fn found_while_awake(self, patience_full: u32) {
         self.stats.found_awake.add(1);
-        // Waiting paid off: next time wait as long as the policy allows.
+        // Staying awake paid off, so the worker stays awake next time as long as the policy allows.
         self.patience.store(patience_full, Relaxed);
     }
 

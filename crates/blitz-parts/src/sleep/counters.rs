@@ -18,7 +18,7 @@ const ONE_JEC: u64 = 1 << 32;
 const FIELD: u64 = 0xFFFF;
 /// More sleepers than there are inactive workers: no pool has such a word.
 const ALWAYS: u64 = FIELD;
-/// Another impossible word.
+/// Another word that no pool has, for the same reason.
 const ATTENTIVE: u64 = FIELD - 1;
 
 /// The most workers that a pool can count.
@@ -122,8 +122,8 @@ impl Counters {
         old
     }
 
-    /// Counts out a worker that stops searching. Returns the reading before, which decides about
-    /// the cascade.
+    /// Counts out a worker that stops searching. Returns the reading before, which decides whether
+    /// the worker wakes another (SLEEP-3).
     pub fn sub_inactive(&self) -> Counts {
         let old = Counts(self.word.fetch_sub(ONE_INACTIVE, Relaxed)); // O13
         debug_assert!(old.inactive() > 0, "inactive count below zero: {old:?}");
@@ -136,7 +136,8 @@ impl Counters {
         self.word.compare_exchange(seen.0, new, AcqRel, Relaxed).is_ok() // O3, O12
     }
 
-    /// Counts one sleeper less. Called by its waker, or by the worker itself if it never slept.
+    /// Counts one sleeper less. The sleeper's waker calls this, or the sleeper itself if no waker
+    /// took it out of its sleep.
     pub fn sub_sleeping(&self) {
         let old = Counts(self.word.fetch_sub(ONE_SLEEPING, Relaxed)); // O13
         debug_assert!(old.sleeping() > 0, "sleeping count below zero: {old:?}");

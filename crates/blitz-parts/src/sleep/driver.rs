@@ -36,8 +36,8 @@ pub trait Driver: Any + Send + Sync {
     /// While any waker is kept, `poll` and `block` return true.
     fn call_kept(&self) {}
 
-    /// Called by a worker that is about to sleep when no worker is active any more. Also called
-    /// when the last closure that may block has ended while all workers sleep.
+    /// A worker that is about to sleep calls this if no worker is active any more. It is also
+    /// called if all workers sleep when the last closure that may block has ended.
     fn pool_is_idle(&self) {}
 
     /// Returns the events that tasks of pools wait for, as far as the driver knows them. Any thread
@@ -74,19 +74,19 @@ pub fn downcast<D: Driver>(driver: &dyn Driver) -> Option<&D> {
     if driver.type_id() != TypeId::of::<D>() {
         return None;
     }
-    // SAFETY: its type id shows that it is a `D`.
+    // SAFETY: the driver's type id shows that it is a `D`.
     Some(unsafe { &*std::ptr::from_ref(driver).cast::<D>() })
 }
 
 /// As [`downcast`], for a driver in an `Arc`.
 pub fn downcast_arc<D: Driver>(driver: Arc<dyn Driver>) -> Option<Arc<D>> {
     downcast::<D>(&*driver)?;
-    // SAFETY: it is a `D`, and the pointer comes from an `Arc` that holds it.
+    // SAFETY: the driver is a `D`, and the pointer comes from an `Arc` of that driver.
     Some(unsafe { Arc::from_raw(Arc::into_raw(driver).cast::<D>()) })
 }
 
-/// The part of the word that names the holder of the lease: worker `i` if it is `i + 1`. Above it,
-/// visits are counted.
+/// The bits of the word that name the holder of the lease: `i + 1` stands for worker `i`. The bits
+/// above them count visits.
 const HOLDER: usize = (1 << 17) - 1;
 const VISIT: usize = HOLDER + 1;
 /// There is a driver, and no worker has the lease.
@@ -128,7 +128,7 @@ impl DriverSlot {
         None
     }
 
-    /// The worker that has the lease, if one has.
+    /// The worker that has the lease, if a worker has it.
     pub(super) fn holder(&self) -> Option<usize> {
         match self.word.load(Relaxed) & HOLDER {
             FREE | HOLDER => None,
@@ -154,7 +154,8 @@ impl fmt::Debug for DriverSlot {
     }
 }
 
-/// The right to wait in the driver and to dispatch its events. Dropping it frees it for others.
+/// The right to wait in the driver and to dispatch its events. Dropping it frees the driver for
+/// other workers.
 #[derive(Debug)]
 #[must_use = "the driver's events have to be dispatched"]
 pub struct DriverLease<'a> {

@@ -157,7 +157,7 @@ impl Rig {
 }
 
 /// A job reaches a worker in the driver. Later the pool's end reaches it, too.
-fn a_job_for_the_one_in_the_driver() {
+fn a_job_for_the_worker_in_the_driver() {
     let rig = Rig::plugged(1, 1);
     let worker = rig.spawn(0);
     rig.post();
@@ -166,15 +166,15 @@ fn a_job_for_the_one_in_the_driver() {
 
 #[test]
 fn sleep_11_a_worker_in_the_driver_is_woken() {
-    check(3_000, Some(3), a_job_for_the_one_in_the_driver);
+    check(3_000, Some(3), a_job_for_the_worker_in_the_driver);
 }
 
 #[test]
 fn canary_the_driver_is_chosen_after_falling_asleep() {
-    canary(&[Step::SleepDriverFirst], Some(3), a_job_for_the_one_in_the_driver);
+    canary(&[Step::SleepDriverFirst], Some(3), a_job_for_the_worker_in_the_driver);
 }
 
-/// An event and a job at once.
+/// An event and a job come at the same time.
 fn an_event_beside_a_job() {
     let rig = Rig::plugged(1, 2);
     let worker = rig.spawn(0);

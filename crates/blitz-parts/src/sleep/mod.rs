@@ -45,9 +45,9 @@
 //!
 //! The driver is where workers wait for the outside world: for sockets and timers. A pool has no
 //! driver until one is plugged in. A worker that comes back from the driver keeps the lease until
-//! it has queued the tasks whose events arrived there. It calls other wakers later, because they
-//! may block: without the lease, and after `work_found`, since a worker that runs something is not
-//! inactive.
+//! it has queued the tasks whose events arrived there. Other wakers may block, so it calls them
+//! after it has given up the lease. It also calls `work_found` before, since a worker that runs
+//! user code is not inactive.
 //!
 //! # Invariants
 //! - **SLEEP-1** A job that was posted (pushed where others see it, then `new_jobs`) is found: by a
@@ -70,12 +70,12 @@
 //!   JEC alone. So a worker that moves tasks from one queue to another announces them again: while
 //!   tasks move, no last look sees them.
 //! - **SLEEP-9** A worker may keep a job private although others are idle, as long as one idle
-//!   worker is awake: that worker finds the job before it sleeps, or wakes another when it leaves
-//!   (SLEEP-3).
+//!   worker is awake: that worker finds the job before it sleeps, or wakes another when it stops
+//!   being inactive (SLEEP-3).
 //! - **SLEEP-10** If there is a driver and every worker sleeps, one of them sleeps in the driver.
-//!   While a worker is on relief, the relief worker does.
+//!   While a worker is on relief, only that worker sleeps there.
 //! - **SLEEP-11** A worker that sleeps in the driver is woken like any other, and also by an event
-//!   there.
+//!   in the driver.
 //! - **SLEEP-12** A worker that took the lease on its way to sleep still has it when it is awake,
 //!   even if it did not fall asleep: another worker that found the lease taken sleeps elsewhere,
 //!   and the holder has to announce that the lease is free.
@@ -94,7 +94,7 @@
 //! | tag | operation | ordering | pairs with | because |
 //! |---|---|---|---|---|
 //! | O1 | fence after the push, before reading the counters | SeqCst | O2 | poster and sleeper cannot both miss each other |
-//! | O2 | fence after registering, before the last look | SeqCst or heavy | O1, light | the same |
+//! | O2 | fence after registering, before the last look | SeqCst or heavy | O1, light | as O1 |
 //! | O3 | exchange that registers | AcqRel | announce_work | a JEC that changed since the snapshot is seen: the job posted then may be gone by the last look, and another, private job may lie behind it |
 //! | O4 | parked bit | set Relaxed, because O3 and O2 come after it; cleared AcqRel; loaded Relaxed | load after O1, O5, O7, or after `relieve` has loaded the counters | a poster that the sleeper does not see sees the bit, and the word SLEEPY |
 //! | O5 | fence after sub_inactive, before looking for more; a heavy one before looking again | SeqCst, heavy | O1, light | SLEEP-3; a fork, or a push, behind a public job notifies no worker, and that job may go between two loads of the first look |
@@ -103,15 +103,15 @@
 //! | O8 | lease freed when a driver is plugged in, then a fence, before waking one | Release, SeqCst | O2 | SLEEP-10: a sleeper that finds no driver is seen |
 //! | O9 | lease: taken, given back | AcqRel, Release | each other, O8 | SLEEP-14: one holder after the other handles what happened in the driver |
 //! | O10 | in_driver, before SLEEPY→SLEEPING | Relaxed | the waker's exchange on the word | SLEEP-11: the waker that takes a worker out of SLEEPING knows where it blocks. A waker that reads a later sleep's choice is late: the sleep that it ended is over |
-//! | O11 | demand store, exchange, load | Relaxed | – | SLEEP-13: it only selects counters, and all of them live as long as the worker; exchanges of one word have one order, so a switch to attentive counters never undoes a refusal; an owner that reads attentive counters reads the pool's counters next, after the same fence (SLEEP-4); for an owner that reads it late see `barrier`, After a refusal |
-//! | O12 | counters: one more inactive or parked / one more sleeper | AcqRel | each other | a sleeper that finds every worker inactive skips the heavy fence of O2: it sees what each of them put into queues before it became inactive |
+//! | O11 | demand store, exchange, load | Relaxed | – | SLEEP-13: it only selects counters, and all of them live as long as the worker; exchanges of one word have one order, so a switch to attentive counters never undoes a refusal; an owner that reads attentive counters reads the pool's counters next, after the same fence (SLEEP-4); section "After a refusal" of `barrier` covers an owner that reads the old pointer for a while |
+//! | O12 | counters: one more inactive or parked / one more sleeper | AcqRel | each other | a sleeper that finds every worker inactive skips the heavy fence of O2: the sleeper sees what each worker put into queues before it became inactive |
 //! | O13 | counters: one less inactive, sleeping or parked; the JEC | Relaxed | – | exchanges of one word have one order, and a thread that acts on a count does so after a fence (O1, O2, O5, O7); a thread that reads a count too low only looks more often |
-//! | O14 | `in_service`: up before the spare passes the counters, down after it has passed them; load after the sleeper has | Relaxed | O12, O5 | SLEEP-15: a sleeper that passes the counters after the spare sees it counted; a spare that passes them after the sleeper sees the sleeper |
+//! | O14 | `in_service`: raised before a coming spare's exchange on the counters; lowered after a leaving spare's exchange; loaded after the sleeper's exchange | Relaxed | O12, O5 | SLEEP-15: if the spare's exchange comes first, the sleeper sees the spare counted; if the sleeper's exchange comes first, the spare sees the sleeper |
 //! | O15 | relief word | Relaxed | – | SLEEP-17: exchanges of one word have one order. The tasks lie in queues of their own, and a worker that is notified has passed the driver |
 //! | O16 | fence after the relief's end, before looking for sleepers | SeqCst | O2 | SLEEP-10: a sleeper that leaves the driver to the relief worker is seen by the thread that ends the relief |
 //!
 //! No fence is needed after waking. A poster that finds a worker already notified leaves its job to
-//! that worker, but the worker passes O2 before it blocks again, and O5 before it runs something.
+//! that worker, which sees it: the worker passes O2 before it blocks again, and O5 before it runs.
 //!
 //! # What this does not do
 //! It looks at no queue itself: the caller passes a closure for that. It does not bound latencies:
@@ -166,7 +166,7 @@ pub struct Sleep {
     slot: Arc<DriverSlot>,
     stopping: AtomicBool,
     policy: SleepPolicy,
-    /// The setting at the start; models never change it.
+    /// Whether workers fork privately at the start. In models this stays so for ever.
     asymmetric: bool,
     /// Whether workers use ordinary fences, now or from the start.
     symmetric: AtomicBool,
@@ -176,7 +176,7 @@ pub struct Sleep {
     relief: Relief,
 }
 
-/// Evidence that a worker is counted as inactive. Given back to [`Sleep::work_found`].
+/// Evidence that a worker is counted as inactive, for [`Sleep::work_found`] or `leave_service`.
 #[must_use]
 #[derive(Debug)]
 pub struct Idle {
@@ -186,7 +186,7 @@ pub struct Idle {
     searches: bool,
     /// The worker does not wait for a latch.
     outside: bool,
-    /// It does not yield on its way to sleep.
+    /// The worker does not yield on its way to sleep.
     straight: bool,
 }
 
@@ -197,8 +197,8 @@ impl Idle {
         }
     }
 
-    /// Makes the worker sleep without further yields, because one of them has cost a time slice.
-    /// While it waits for a core it looks at nothing, and other threads leave work to it.
+    /// Makes the worker sleep without further yields, because a yield has cost it a time slice.
+    /// While the worker waits for a core it finds no work, but posters leave work to it.
     fn hurry(&mut self) {
         self.sleepy_at = self.rounds;
         self.straight = true;
@@ -223,8 +223,8 @@ impl Idle {
 }
 
 impl Sleep {
-    /// Starts without workers. `asymmetric`: workers fork privately and rely on SLEEP-4. `cores`:
-    /// how many threads can run at once; more searching workers than that only disturb the others.
+    /// Creates the state of a pool without workers. `asymmetric`: workers fork privately (SLEEP-4).
+    /// `cores`: how many threads can run at once; more searching workers only disturb the others.
     pub fn new(policy: SleepPolicy, asymmetric: bool, cores: usize) -> Sleep {
         Sleep {
             counters: Arc::new(CachePadded::new(Counters::new())),
@@ -370,7 +370,7 @@ impl Sleep {
         }
     }
 
-    /// Returns how many rounds a worker waits if it starts to search beside `others`.
+    /// Returns in which round a worker gets sleepy if it starts to search beside `others`.
     fn patience(&self, bed: BedOwner<'_>, others: Counts) -> u32 {
         if others.awake_but_idle() < self.searchers_max {
             bed.patience()
@@ -390,7 +390,7 @@ impl Sleep {
 
     fn cascade(&self, more: impl Fn() -> bool) -> usize {
         let before = self.counters.sub_inactive();
-        // Another worker is still searching: it will find the rest, or cascade itself.
+        // Another worker is still searching: it will find the rest, or wake a sleeper itself.
         if before.sleeping() == 0 || before.awake_but_idle() > 1 || broken(Step::SleepCascade) {
             return 0;
         }
@@ -401,10 +401,10 @@ impl Sleep {
     }
 
     /// Whether there is more work than the first look showed. A worker with a public job pushes
-    /// others behind it with a light fence, and notifies no worker. If this worker took the public
-    /// job, or saw that it was taken, the pusher relies on this worker to see the jobs behind. So
-    /// look again after a fence that pairs with the light one, and after the public job was seen
-    /// gone.
+    /// further jobs behind it with a light fence, and notifies no worker. If this worker took the
+    /// public job, or saw that it was taken, the pusher relies on this worker to see the jobs
+    /// behind. So this worker looks again once the public job is gone, after a fence that pairs
+    /// with the light fence.
     fn more_in_private(&self, before: Counts, more: impl Fn() -> bool) -> bool {
         let private = self.is_asymmetric() && before.inactive() < self.in_service(); // O14
         if !private || broken(Step::SleepCascadeAgain) {
@@ -452,7 +452,7 @@ impl Sleep {
         latch: Option<&JobLatch>,
         look: impl FnOnce() -> bool,
     ) -> Option<DriverLease<'_>> {
-        // If the worker does not really sleep, it only announces again: work may still come soon.
+        // If the worker does not fall asleep, its next round only announces: work may come soon.
         idle.rounds = idle.sleepy_at;
         let parked = self.parked_bit(bed.index());
         let mark_first = broken(Step::SleepLatchAfterWord);
@@ -559,7 +559,7 @@ impl Sleep {
 
     /// Takes the lease, if there is a driver, no worker has it, and no other worker is on relief.
     ///
-    /// The relief worker comes back to the driver, so workers that have seats may compute.
+    /// The relief worker comes back to the driver, so workers with seats leave the driver to it.
     fn take_lease(&self, index: usize) -> Option<DriverLease<'_>> {
         let relief = self.relief.worker(); // O16
         let is_left = relief.is_none_or(|on_relief| on_relief == index) || self.is_stopping();
@@ -600,9 +600,9 @@ impl Sleep {
     /// Blocks until `latch` is set, the worker is notified or, in the driver, an event comes. Does
     /// not search for work meanwhile.
     ///
-    /// The worker waits for descendants only. A worker that is counted as inactive must not call
-    /// this. `more` returns whether there is work that others could take. Returns how many it woke,
-    /// and the lease if it was in the driver or about to be.
+    /// The worker takes only work that its wait allows. A worker counted as inactive must not call
+    /// this. `more` returns whether there is work that others could take. Returns how many workers
+    /// it woke, and the lease if the worker was in the driver or about to be.
     pub fn wait_parked(
         &self,
         bed: BedOwner<'_>,
@@ -663,7 +663,7 @@ impl Sleep {
 
     /// Blocks the relief worker in the driver until an event comes, or until it is notified of a
     /// task that `look` did not see. Returns `None` if there is no driver, another worker serves
-    /// it, or the relief has ended.
+    /// the driver, or the relief has ended.
     pub fn wait_on_relief(
         &self,
         bed: BedOwner<'_>,

@@ -109,7 +109,7 @@ impl Rig {
     fn try_to_sleep(&self, work: bool) -> Idle {
         let bed = self.sleep.own_bed(0);
         let mut idle = self.sleep.start_looking(bed);
-        self.sleep.no_work_found(bed, &mut idle, None, || unreachable!("it only announces"));
+        self.sleep.no_work_found(bed, &mut idle, None, || unreachable!("it announces"));
         self.sleep.no_work_found(bed, &mut idle, None, || work);
         idle
     }
@@ -247,7 +247,7 @@ fn canary_no_cascade() {
     canary(&[Step::SleepCascade], Some(2), first_job_waits_for_second);
 }
 
-/// Worker 0 is busy, pushes privately and then sits in a leaf until worker 1 has run the job.
+/// Worker 0 is busy and pushes a job privately. Then it does nothing until worker 1 has run it.
 fn private_push() {
     let rig = Rig::new(2, 1);
     let worker = rig.spawn(1);
@@ -274,8 +274,8 @@ fn canary_private_push_without_the_light_fence() {
     canary(&[Step::BarrierLight], Some(3), private_push);
 }
 
-/// Worker 0 is busy, puts a task where others can take it and then sits in a leaf until worker 1
-/// has run it.
+/// Worker 0 is busy and puts a task where others can take it. Then it does nothing until worker 1
+/// has run the task.
 fn public_task() {
     let rig = Rig::new(2, 1);
     let worker = rig.spawn(1);
@@ -354,7 +354,7 @@ fn canary_the_word_is_not_reset() {
     canary(&[Step::WordReset], None, waits_for_a_latch);
 }
 
-/// As above, but the worker only blocks for the latch.
+/// Worker 0 only blocks for the latch, and does not look for work. Another thread sets the latch.
 fn waits_parked_for_a_latch() {
     let rig = Rig::new(1, 1);
     let latch = Rc::new(JobLatch::new(NonNull::from(rig.bed(0))));
@@ -432,7 +432,7 @@ fn a_parked_worker_passes_jobs_on() {
                 give_way(&mut turns);
                 rig.sleep.wait_parked(rig.sleep.own_bed(0), &latch, look, || rig.any());
             }
-            // It has its mail and sits in a leaf until the posted job has run elsewhere.
+            // Worker 0 has its mail. Now it does nothing until worker 1 has run the posted job.
             rig.done.inner().wait();
         }
     });
@@ -454,10 +454,10 @@ fn canary_a_parked_worker_keeps_posted_jobs_to_itself() {
     canary(&[Step::SleepCascade], Some(2), a_parked_worker_passes_jobs_on);
 }
 
-/// A sleeper that finds every worker inactive looks without a heavy fence: it sees everything that
-/// another worker posted before that worker became inactive for the last time, or that worker has
-/// seen the sleeper. If `busy`, that worker is inactive once before it posts, and becomes active
-/// again.
+/// A sleeper that finds every worker inactive looks without a heavy fence. Either the sleeper sees
+/// everything that the other worker posted before it last became inactive, or the other worker has
+/// seen the sleeper. If `busy`, the other worker is inactive once before it posts, and becomes
+/// active again.
 fn all_are_inactive(busy: bool, become_inactive: fn(&Counters)) {
     let rig = Rig::new(2, 1);
     let worker = thread::spawn({
@@ -507,8 +507,8 @@ fn sleep_6_every_worker_leaves_after_stop() {
     check(1_000, Some(2), stop_against_sleep);
 }
 
-/// A worker does not get to sleep, or is woken, although there is no work: then it sees that the
-/// pool ends.
+/// A worker finds no work. If it does not fall asleep, or is woken, only the end of the pool can be
+/// the reason: the worker sees that end.
 fn only_stop_wakes() {
     let rig = Rig::new(1, 1);
     let sleeper = thread::spawn({

@@ -9,7 +9,8 @@ use std::time::Duration;
 pub struct SleepPolicy {
     /// Rounds in which the worker only spins.
     pub(super) spins: u32,
-    /// Round at which the worker announces that it is sleepy; rounds before it yield.
+    /// Round at which the worker announces that it is sleepy. Between its spins and this round the
+    /// worker yields.
     pub(super) sleepy_at: u32,
     /// Lower bound for a worker's patience, which is the round at which the worker announces. If
     /// the bound is below `sleepy_at`, the policy adapts the patience: after a long sleep, the
@@ -19,15 +20,15 @@ pub struct SleepPolicy {
 }
 
 impl SleepPolicy {
-    /// 32 yields, announce, one more yield, sleep, like Rayon.
+    /// Yields 32 times, announces, yields once more and sleeps, like Rayon.
     #[must_use]
     pub fn rayon() -> SleepPolicy {
         let sleepy_at = tuning::ROUNDS_UNTIL_SLEEPY;
         SleepPolicy { spins: 0, sleepy_at, patience_min: sleepy_at }
     }
 
-    /// 64 spins, yields up to round 256, sleep. Burns more CPU before it sleeps; for jobs that
-    /// arrive in bursts.
+    /// Spins 64 times, yields up to round 256, and sleeps. It burns more CPU before it sleeps. It
+    /// is for jobs that arrive in bursts.
     #[must_use]
     pub fn low_latency() -> SleepPolicy {
         let sleepy_at = tuning::LOW_LATENCY_ROUNDS - tuning::ROUNDS_AFTER_SLEEPY - 1;
@@ -36,7 +37,7 @@ impl SleepPolicy {
 
     /// As [`SleepPolicy::rayon`], but it spins for a moment first, since a fork may come in less
     /// time than a yield takes. It also adapts how long a worker waits: if small jobs come one by
-    /// one, with long pauses, the workers soon go back to sleep. The default.
+    /// one, with long pauses, the workers soon go back to sleep. This is the default.
     #[must_use]
     pub fn adaptive() -> SleepPolicy {
         let spins = tuning::ADAPTIVE_SPINS;

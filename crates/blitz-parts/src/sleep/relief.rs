@@ -29,7 +29,7 @@ impl Relief {
         self.step(OFF, word(index, AT_WORK))
     }
 
-    /// Ends the relief of worker `index`, which is at work. Returns false if it was not on relief.
+    /// Ends the relief of worker `index`. Returns false if that worker is not on relief, or waits.
     pub(super) fn end(&self, index: usize) -> bool {
         self.step(word(index, AT_WORK), OFF)
     }

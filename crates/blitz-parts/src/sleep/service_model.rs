@@ -74,7 +74,7 @@ fn canary_a_spare_is_counted_late() {
     canary(&[Step::SleepEntersFirst], None, a_spare_comes);
 }
 
-/// A spare leaves while one worker forks and the other goes to sleep.
+/// A spare leaves while one worker forks and another worker goes to sleep.
 fn a_spare_leaves() {
     let rig = Rig::new(3, 0);
     let idle = rig.sleep.start_looking(rig.sleep.own_bed(2));
@@ -197,8 +197,8 @@ fn sleep_6_the_relief_worker_leaves_after_stop() {
     check(10, Some(3), an_end_for_relief);
 }
 
-/// A worker goes to sleep beside the relief worker, which leaves: either the worker sleeps in the
-/// driver, or the relief worker sees it and wakes it.
+/// A worker goes to sleep while the relief worker leaves. Either the worker sleeps in the driver,
+/// or the relief worker sees the sleeper, and can wake it.
 fn the_driver_is_left_to_a_sleeper() {
     let rig = Rig::new(2, 0);
     assert!(rig.sleep.plug(Arc::new(Still(AtomicU32::new(0)))));
@@ -237,7 +237,7 @@ fn relief_is_taken() {
     });
     let ended = rig.sleep.end_relief(0);
     assert!(ended ^ watch.join().unwrap());
-    assert!(rig.sleep.begin_relief(0), "the next one");
+    assert!(rig.sleep.begin_relief(0), "the next relief can begin");
 }
 
 #[test]

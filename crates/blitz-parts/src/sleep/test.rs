@@ -111,7 +111,7 @@ fn attempt(sleep: &Sleep, mut idle: Idle) -> u32 {
 
 #[test]
 fn policies_try_to_sleep_in_their_round() {
-    // Announced in round 32, one more yield in round 33.
+    // The worker announces in round 32, and yields once more in round 33.
     let rayon = 34;
     assert_eq!(first_attempt(SleepPolicy::rayon()), rayon);
     assert_eq!(first_attempt(SleepPolicy::low_latency()), tuning::LOW_LATENCY_ROUNDS);
@@ -126,7 +126,7 @@ fn a_worker_that_hurries_announces_and_sleeps_without_further_yields() {
     let patient = idle.sleepy_at;
     idle.hurry();
     assert!(idle.sleepy_at < patient && idle.straight);
-    // It announces, looks once more, and tries to sleep.
+    // The worker announces, looks once more, and tries to sleep.
     assert_eq!(attempt(&sleep, idle), 1 + tuning::ROUNDS_AFTER_SLEEPY);
 }
 
@@ -364,12 +364,12 @@ impl Driver for Window {
 }
 
 #[test]
-fn sleep_10_the_lease_is_one_workers_and_only_in_a_driver() {
+fn sleep_10_one_worker_at_a_time_has_the_lease_once_there_is_a_driver() {
     let sleep = sleep_with(SleepPolicy::rayon(), 2);
     assert!(sleep.try_lease(sleep.bed_of(0)).is_none(), "there is no driver");
     assert!(!sleep.lease_is_free());
     assert!(sleep.plug(Arc::new(Window::default())));
-    assert!(!sleep.plug(Arc::new(Window::default())), "one is enough");
+    assert!(!sleep.plug(Arc::new(Window::default())), "there is a driver already");
     let lease = sleep.try_lease(sleep.bed_of(0));
     assert!(lease.is_some() && !sleep.lease_is_free());
     assert!(sleep.try_lease(sleep.bed_of(1)).is_none());
@@ -390,7 +390,7 @@ fn sleep_12_a_worker_notified_on_its_way_into_the_driver_has_the_lease() {
     let lease = loop {
         let look = || {
             looks += 1;
-            assert!(bed.notify(), "it is about to sleep");
+            assert!(bed.notify(), "the worker is about to sleep");
             false
         };
         let lease = sleep.no_work_found(bed, &mut idle, None, look);
@@ -426,12 +426,12 @@ fn a_worker_whose_work_comes_from_the_driver_goes_straight_there() {
     assert_eq!(patient, tuning::ADAPTIVE_SPINS + tuning::ROUNDS_UNTIL_SLEEPY);
     let outside = || sleep.start_looking_outside(bed);
     sleep.plug(Arc::new(Window::default()));
-    assert_eq!(patience(outside()), patient, "nothing has come from there yet");
+    assert_eq!(patience(outside()), patient, "no event has come from the driver yet");
     bed.found_in_driver();
     assert_eq!(attempt(&sleep, outside()), 1 + tuning::ROUNDS_AFTER_SLEEPY);
-    assert_eq!(patience(sleep.start_looking(bed)), patient, "a fork may be back soon");
+    assert_eq!(patience(sleep.start_looking(bed)), patient, "a stolen fork may end soon");
     let lease = sleep.try_lease(sleep.bed_of(1));
-    assert_eq!(patience(outside()), patient, "another worker is there");
+    assert_eq!(patience(outside()), patient, "another worker is in the driver");
     drop(lease);
 
     for policy in [SleepPolicy::rayon(), SleepPolicy::low_latency()] {
@@ -465,7 +465,7 @@ fn a_worker_expects_its_next_work_from_where_the_last_came() {
         });
         bed.driver_pays()
     };
-    assert!(pays_after(&|| window.change(|seen| seen.0 = true)), "something happened there");
+    assert!(pays_after(&|| window.change(|seen| seen.0 = true)), "an event came in the driver");
     assert!(!pays_after(&|| assert!(bed.notify())), "another thread had work for it");
 }
 
@@ -499,7 +499,7 @@ fn sleep_11_the_worker_in_the_driver_is_woken_last_and_by_its_events() {
         let second = scope.spawn(|| sleeper(1));
         wait_for_sleepers(2);
         assert_eq!(sleep.new_jobs(1, false), 1);
-        assert!(!second.join().unwrap(), "the lowest index is in the driver, and spared");
+        assert!(!second.join().unwrap(), "worker 0 is in the driver, so it is woken last");
         window.change(|seen| seen.0 = true);
         assert!(first.join().unwrap());
         let third = scope.spawn(|| sleeper(1));
@@ -515,7 +515,7 @@ fn sleep_11_the_worker_in_the_driver_is_woken_last_and_by_its_events() {
 fn sleep_13_a_worker_reads_the_counters_of_its_demand() {
     let pool = CachePadded::new(Counters::new());
     let always = CachePadded::new(Counters::always_demanding());
-    // SAFETY: both are dropped after it.
+    // SAFETY: both counters are dropped after `demand`.
     let demand = unsafe { Demand::new(&pool) };
     assert!(!demand.peek().anyone_inactive());
     pool.add_inactive();
@@ -527,11 +527,11 @@ fn sleep_13_a_worker_reads_the_counters_of_its_demand() {
 }
 
 #[test]
-fn sleep_13_a_call_at_forks_gives_way_to_the_demand_for_every_job() {
+fn sleep_13_attentive_counters_do_not_replace_always_wanting_ones() {
     let pool = CachePadded::new(Counters::new());
     let always = CachePadded::new(Counters::always_demanding());
     let attentive = CachePadded::new(Counters::attentive());
-    // SAFETY: all are dropped after it.
+    // SAFETY: all counters are dropped after `demand`.
     let demand = unsafe { Demand::new(&pool) };
     assert!(!demand.peek().asks_every_fork());
     // SAFETY: as above.
@@ -579,7 +579,7 @@ fn sleep_16_one_worker_is_on_relief_and_is_not_notified_while_it_works() {
 }
 
 #[test]
-fn sleep_17_a_relief_that_another_has_ended_is_over() {
+fn sleep_17_a_relief_that_has_ended_does_not_end_again() {
     let sleep = Sleep::new(SleepPolicy::rayon(), false, 2);
     assert!(sleep.begin_relief(3) && sleep.end_relief(3) && !sleep.end_relief(3));
     assert!(sleep.begin_relief(4));

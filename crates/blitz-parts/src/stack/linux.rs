@@ -5,7 +5,7 @@ use core::ops::Range;
 use libc::{pthread_attr_destroy, pthread_attr_getguardsize, pthread_attr_getstack};
 use libc::{pthread_attr_t, pthread_getattr_np, pthread_self};
 
-/// The attributes of a thread, which are destroyed at the end.
+/// The attributes of a thread. The drop gives their memory back to the C library.
 struct Attributes(pthread_attr_t);
 
 impl Attributes {

@@ -30,7 +30,7 @@ use local as register;
 use core::ops::Range;
 
 /// The addresses of the current thread's stack, without its guard; `None` if the system does not
-/// say.
+/// tell them.
 ///
 /// ```
 /// use blitz_parts::stack;
@@ -60,7 +60,7 @@ mod tests {
         let (bounds, here) = thread.spawn(|| (bounds(), pointer())).unwrap().join().unwrap();
         if let Some(bounds) = bounds {
             assert!(bounds.contains(&here));
-            // Except for the guard, which some libraries count as a part of it.
+            // Some libraries count the guard as a part of the stack that was asked for.
             assert!(bounds.len() >= size - (64 << 10));
         }
     }

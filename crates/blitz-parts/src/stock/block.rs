@@ -35,7 +35,7 @@ pub(super) unsafe fn free_all(first: *mut Block, class: usize) {
         let below = unsafe { (*at).below };
         // SAFETY: the grain is a power of two, and sizes are small multiples of it.
         let layout = unsafe { Layout::from_size_align_unchecked(size_of_class(class), GRAIN) };
-        // SAFETY: it was allocated with this layout (STOCK-2), and no thread has it any more
+        // SAFETY: the block was allocated with this layout (STOCK-2), and no thread has it any more
         // (obligation 1).
         unsafe { prim::dealloc(at.cast(), layout) };
         at = below;

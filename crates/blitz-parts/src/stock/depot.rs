@@ -33,7 +33,7 @@ impl Depot {
         self.stocks += 1;
     }
 
-    /// Counts a stock that is closed. The last one frees all blocks of the depot.
+    /// Counts a stock that is closed. When the last open stock is closed, frees the depot's blocks.
     pub(super) fn close_stock(&mut self) {
         self.stocks -= 1;
         if self.stocks > 0 {

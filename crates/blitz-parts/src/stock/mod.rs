@@ -3,8 +3,9 @@
 //! Allocators keep a few blocks of each size for a thread (glibc keeps seven) and share the rest
 //! among all threads. A worker makes and frees blocks by the thousand. It puts the blocks that it
 //! frees onto its own stacks, one for each size, and takes new ones from there without
-//! synchronisation. If one worker creates tasks that another ends, the stock of the second fills up
-//! while the first has none. Then blocks move from one to the other in bundles, through a depot.
+//! synchronisation. If one worker creates tasks and another worker ends them, the creator's stock
+//! runs empty while the stock of the other worker fills up. Then blocks move from the full stock to
+//! the empty one in bundles, through a depot.
 //!
 //! # Who calls it
 //! `task` and `job`, for their memory. `blitz-core` [opens](Stock::open) the stock of a thread that
@@ -20,7 +21,7 @@
 //!   `DEPOT_BYTES`; the rest goes to the allocator. If there are many blocks of another size, those
 //!   go first, since they may not be used any more. These limits also bound the stock of a thread
 //!   that only frees blocks. A guest that takes a bundle has less than a bundle of each other
-//!   size, and puts in no more bytes than it takes until the next bundle.
+//!   size; until it takes the next bundle, it puts in no more bytes than it takes out.
 //! - **STOCK-4** Closing a stock frees its blocks; memory that is freed later goes to the
 //!   allocator. A stock is closed before the thread's locals are destroyed, because their
 //!   destructors may free blocks. A guest's stock is closed by one of those destructors, and the
@@ -49,7 +50,7 @@ use std::alloc::handle_alloc_error;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 thread_local! {
-    // It needs no drop, so it lives as long as the thread.
+    // `Blocks` needs no drop, so this lives as long as the thread.
     static BLOCKS: Blocks = const { Blocks::closed(&DEPOT) };
     // Frees the blocks of a guest when its thread ends.
     static GUEST: Guest = const { Guest };
@@ -120,7 +121,7 @@ impl Drop for Stock {
 #[derive(Clone, Copy)]
 pub(crate) struct Kind {
     layout: Layout,
-    /// Which stack its blocks are on; [`UNKEPT`] if they are not kept.
+    /// The stack for blocks of this kind; [`UNKEPT`] if they are not kept.
     class: usize,
 }
 
@@ -128,8 +129,8 @@ pub(crate) struct Kind {
 const UNKEPT: usize = CLASSES;
 
 impl Kind {
-    /// The kind of a `T`, which must have room for the data that stocks and the depot write into
-    /// it.
+    /// The kind of a `T`. A `T` must have room for the data that stocks and the depot write into
+    /// its memory.
     pub(crate) const fn of<T>() -> Kind {
         assert!(size_of::<T>() >= size_of::<Block>());
         let layout = Layout::new::<T>();
@@ -351,9 +352,10 @@ impl Blocks {
         bundle.map(|bundle| unsafe { depot.put(bundle, class) }).is_some()
     }
 
-    /// Gives a bundle of another class to the depot, else to the allocator. A thread usually
-    /// allocates the size that it has just freed again, while the other blocks may be left over
-    /// from earlier. The classes take turns, so that a class in use fills up again.
+    /// Gives a bundle of another class to the depot, or to the allocator if the depot is full. The
+    /// size that a thread has just freed is usually allocated again, while blocks of other classes
+    /// may be left over from earlier. The classes take turns, so that a class in use fills up again
+    /// later.
     fn evict_for(&self, newcomer: usize) -> bool {
         let last = self.evicted.get();
         let mut classes = in_turn(last).filter(|class| *class != newcomer);

@@ -19,7 +19,8 @@ fn layout(class: usize) -> Layout {
     Layout::from_size_align(class * GRAIN, GRAIN).unwrap()
 }
 
-/// A closed stock, for a test that does not fill it: other tests might take blocks from the depot.
+/// A closed stock, for a test that does not fill it. A full stock would put blocks into the depot,
+/// which all these tests share.
 fn closed() -> Blocks {
     static DEPOT: Mutex<Depot> = Mutex::new(Depot::new());
     Blocks::closed(&DEPOT)
@@ -119,7 +120,7 @@ fn stock_1_surplus_blocks_move_to_another_stock() {
     static DEPOT: Mutex<Depot> = Mutex::new(Depot::new());
     let (giver, taker) = (Blocks::closed(&DEPOT), Blocks::closed(&DEPOT));
     assert!(giver.open() && taker.open());
-    assert!(taker.take(CLASS).is_none(), "no stock has any");
+    assert!(taker.take(CLASS).is_none(), "no stock has a block yet");
     let put = fill(&giver, CLASS);
     assert!(put.len() > STOCK_BYTES / (CLASS * GRAIN), "more than a stock holds");
     let asked = (0..=STOCK_BUNDLE).take_while(|_| taker.take(CLASS + 1).is_none()).count();
@@ -132,7 +133,7 @@ fn stock_1_surplus_blocks_move_to_another_stock() {
     assert!(taken.len() >= STOCK_BUNDLE, "{} blocks", taken.len());
     taken.extend(core::iter::from_fn(|| giver.take(CLASS)));
     taken.extend(core::iter::from_fn(|| taker.take(CLASS)));
-    assert_eq!(taken, put, "each is somewhere, and nowhere twice");
+    assert_eq!(taken, put, "each block is in exactly one place");
     taken.into_iter().for_each(|block| free(block, CLASS));
     giver.close();
     taker.close();
@@ -177,12 +178,13 @@ fn stock_3_a_guest_that_frees_other_sizes_than_it_takes_keeps_few() {
     for _ in 0..8 * STOCK_BUNDLE {
         let Some(taken) = guest.take(TAKEN) else { break };
         free(taken, TAKEN);
-        // A block that was taken makes room for four of these.
+        // A block that was taken makes room for four of the smaller blocks.
         most = most.max((0..5).map_while(|_| put_new(&guest, FREED)).count());
     }
     assert_eq!(most, if STOCKED { 4 } else { 0 });
     let kept = drain(&guest, FREED);
-    // One bundle that was left, and room for the bundle that was taken last.
+    // Less than a bundle is left from before, and the bundle that was taken last made room for
+    // four smaller blocks for each of its blocks.
     assert!(kept < STOCK_BUNDLE + 4 * STOCK_BUNDLE, "{kept}");
     drain(&guest, TAKEN);
     worker.close();
@@ -261,7 +263,7 @@ fn stock_4_the_last_stock_frees_the_depots_blocks() {
     stocks.iter().for_each(|stock| assert!(stock.open()));
     assert!(!fill(&stocks[0], CLASS).is_empty());
     stocks[0].close();
-    let first = stocks[1].take(CLASS).expect("one stock is open, and finds what the other gave");
+    let first = stocks[1].take(CLASS).expect("the open stock finds what the closed one gave");
     free(first, CLASS);
     stocks[1].close();
     // The sanitizer checks that they are freed.
@@ -283,7 +285,7 @@ fn stock_4_a_closed_stock_has_nothing_and_takes_nothing() {
     blocks.close();
     assert!([8, 9, 64].iter().all(|&class| blocks.take(class).is_none()));
     assert!(put_new(&blocks, 8).is_none());
-    assert!(blocks.open(), "as if it were new");
+    assert!(blocks.open(), "a closed stock can be opened again");
     blocks.close();
 }
 
@@ -297,7 +299,7 @@ fn stock_4_only_the_opener_closes_a_stock() {
         // SAFETY: it was allocated above, and of this kind.
         unsafe { dealloc(first, &KIND) };
         let second = alloc(KIND);
-        assert!(first == second || !STOCKED, "kept, although the inner one is gone");
+        assert!(first == second || !STOCKED, "the stock is open, although the inner one is gone");
         // SAFETY: as above.
         unsafe { dealloc(second, &KIND) };
         drop(outer);
@@ -363,7 +365,7 @@ fn stock_1_tasks_of_many_threads_end_where_they_were_not_made() {
             scope.spawn(move || {
                 let _stock = Stock::open();
                 for number in 0..TASKS {
-                    // Each thread runs and frees the tasks that the other has made.
+                    // Each thread runs and frees the oldest task, which the other may have made.
                     drop(rig.spawn(async move { [first; 4].map(|part| part * number) }));
                     if number % 3 != 0 {
                         rig.run_one();

@@ -18,7 +18,7 @@ impl Birth {
     /// a slow call, which is rare.
     #[inline]
     pub(super) fn quick(site: &'static Location<'static>) -> Option<Birth> {
-        // First the site: a serial number that is taken is used up.
+        // Find the site first: a serial number is lost if it was taken and the site is not found.
         let site = Site::of_near(site)?;
         Some(Birth { serial: Serial::next_of_block()?, site })
     }

@@ -25,8 +25,8 @@ struct Cell<F: Future, S> {
 }
 
 /// The future until the task ends; then, if a handle wants it, the output or the reason why there
-/// is none. The state word says which. It is empty when the task is COMPLETE and the join handle is
-/// gone or has taken the outcome.
+/// is no output. The state word says which of these is here. The stage is empty when the task is
+/// COMPLETE and the join handle is gone or has taken the outcome.
 #[repr(C)]
 union Stage<F: Future> {
     future: ManuallyDrop<F>,
@@ -57,8 +57,8 @@ where
 /// 1. Unless the future may be sent, the [`Runnable`], and every later one that the scheduler is
 ///    given, is run or dropped on this thread, and the list that the scheduler returns is closed on
 ///    this thread.
-/// 2. Unless the output may be sent, the same holds, and the [`Join`] stays on this thread (the
-///    compiler enforces that).
+/// 2. Unless the output may be sent, the restrictions of obligation 1 hold, too, and the [`Join`]
+///    stays on this thread (the compiler enforces the latter).
 pub unsafe fn new_local<F, S>(
     site: &'static Location<'static>,
     future: F,
@@ -70,7 +70,7 @@ where
     S: Scheduler,
 {
     let header = Cell::allocate(site, future, scheduler);
-    // SAFETY: the state word counts one reference for either.
+    // SAFETY: the state word counts one reference for the entry and one for the handle.
     let runnable = unsafe { Runnable::from_raw(header) };
     // SAFETY: as above; `T` is the type of the task's output.
     let join = unsafe { Join::from_header(header) };
@@ -183,17 +183,17 @@ impl<F: Future + 'static, S: Scheduler> Cell<F, S> {
             }
         });
         if let Ok(false) = polled {
-            // SAFETY: the poll was this thread's.
+            // SAFETY: the task is RUNNING, and this thread runs it.
             return unsafe { Self::rest(header) };
         }
-        // SAFETY: the future has been polled to its end, by this thread.
+        // SAFETY: the task is RUNNING, this thread runs it, and the future was not dropped yet.
         if let Err(payload) = unsafe { Self::drop_future(header) } {
             // SAFETY: the cell is live.
             unsafe { Self::report(header, payload) };
         }
         match polled {
             Ok(_) => {
-                // SAFETY: the poll has written it, and the future has made room.
+                // SAFETY: the poll has written the output, and the future has made room.
                 unsafe {
                     Self::stage::<MaybeUninit<F::Output>>(header).copy_from(&raw const output, 1)
                 };
@@ -394,7 +394,7 @@ impl<F: Future + 'static, S: Scheduler> Cell<F, S> {
             unlink();
             match state.complete(held, ended) {
                 Complete::Done => return,
-                // SAFETY: the exchange kept one reference for this.
+                // SAFETY: the exchange kept one reference for this call.
                 Complete::WakeJoin => return unsafe { Self::wake_join(header) },
                 // SAFETY: the task is still RUNNING: no other thread has read the outcome, or will.
                 Complete::Unwanted => unsafe { Self::drop_unwanted(header, ended) },
@@ -422,15 +422,16 @@ impl<F: Future + 'static, S: Scheduler> Cell<F, S> {
     unsafe fn wake_join(header: NonNull<Header>) {
         // SAFETY: after COMPLETE the runner owns the waker.
         let task = unsafe { header.as_ref() };
-        // The join handle may compare it with another.
+        // For the checker this is a read: at the same time the join handle may read the waker, to
+        // compare it with another.
         task.uses.join_waker.read();
-        // SAFETY: as above; JOIN_WAKER says that it is there.
+        // SAFETY: as above; JOIN_WAKER says that there is a waker.
         let waker = unsafe { task.join_waker.take() };
         if let Err(payload) = caught(|| waker.wake()) {
             // SAFETY: the reference keeps the cell alive.
             unsafe { Self::report(header, payload) };
         }
-        // SAFETY: the reference is the caller's.
+        // SAFETY: the caller passes its reference on (obligation 1).
         unsafe { Header::release(header) };
     }
 

@@ -16,8 +16,8 @@ use core::task::{Context, Poll, Waker};
 /// The join side of a task: one per task. Dropping it detaches the task. An output that exists
 /// already is dropped here, and a panic that was not fetched is reported.
 ///
-/// It is one word, so that handles move in registers. A flag beside the pointer would be written as
-/// one byte and read together with its neighbours, and the processor would stall on that read.
+/// A handle is one word, so that it moves in a register. A flag beside the pointer would be written
+/// as one byte and read together with its neighbours, and the processor would stall on that read.
 pub struct Join<T> {
     /// The task's header, plus [`TAKEN`] once the outcome has been given out.
     header: NonNull<Header>,
@@ -42,9 +42,9 @@ impl<T> RefUnwindSafe for Join<T> {}
 /// Why a task has no output.
 #[derive(Debug)]
 pub enum Failure {
-    /// It was cancelled.
+    /// The task was cancelled.
     Cancelled,
-    /// It panicked, with this payload.
+    /// The task panicked, with this payload.
     Panicked(Payload),
 }
 
@@ -122,7 +122,7 @@ impl<T> Join<T> {
         self.announce_waker()
     }
 
-    /// As `register`, if a waker was there.
+    /// Does the work of `register` if a waker is in the header.
     fn register_again(&mut self, waker: &Waker) -> JoinSlot {
         self.as_header().uses.join_waker.read();
         if self.as_header().join_waker.is_of_same_task(waker) {
@@ -154,7 +154,7 @@ impl<T> Join<T> {
     /// Writes a waker into the header.
     ///
     /// # Safety
-    /// 1. There is none, and the handle owns the place.
+    /// 1. There is no waker in the header, and the handle owns the place.
     unsafe fn leave_waker(&self, waker: JoinWaker) {
         let header = self.as_header();
         header.uses.join_waker.write();
@@ -165,7 +165,7 @@ impl<T> Join<T> {
     /// Takes the waker out of the header.
     ///
     /// # Safety
-    /// 1. There is one, and the handle owns the place.
+    /// 1. There is a waker in the header, and the handle owns the place.
     unsafe fn unregister(&self) -> JoinWaker {
         self.as_header().uses.join_waker.write();
         // SAFETY: obligation 1.

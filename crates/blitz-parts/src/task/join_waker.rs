@@ -20,7 +20,7 @@ const BOXED: usize = 1;
 const _: () = assert!(align_of::<Header>() > BOXED && align_of::<Waker>() > BOXED);
 
 impl JoinWaker {
-    /// Creates one that wakes the same task as `waker`.
+    /// Creates a join waker that wakes what `waker` wakes.
     #[inline]
     pub(super) fn of(waker: &Waker) -> JoinWaker {
         match waker::header_of(waker) {
@@ -77,10 +77,10 @@ impl JoinWaker {
 
 /// The place of the join waker in a header.
 ///
-/// Its owner, according to the table in the [module](super), puts and takes the waker. Any holder
-/// of a reference may read the word. So it is an atomic: a plain std one even under the model
-/// checker, since such reads are not part of the protocol. A [witness](crate::prim::Witness) beside
-/// it shows the checker the owners' accesses.
+/// The owner of the place, according to the table in the [module](super), puts and takes the waker.
+/// Any holder of a reference may read the word. So the word is an atomic. It is a plain std atomic
+/// even under the model checker, since such reads are not part of the protocol. A
+/// [witness](crate::prim::Witness) beside it shows the checker the owners' accesses.
 #[derive(Default)]
 pub(super) struct JoinPlace(AtomicPtr<Header>);
 
@@ -98,7 +98,7 @@ impl JoinPlace {
     /// Takes the waker that was put here.
     ///
     /// # Safety
-    /// 1. There is one, the caller owns the place, and the waker is taken once.
+    /// 1. There is a waker, the caller owns the place, and the waker is taken once.
     #[inline]
     pub(super) unsafe fn take(&self) -> JoinWaker {
         // SAFETY: obligation 1: what was put here is not null.

@@ -46,7 +46,7 @@
 //!   that earlier runners did.
 //! - **TASK-2** Unless the task ends, a poll begins after each wake and sees what the waker's
 //!   thread wrote before; another poll begins after each poll that yields. If a wake comes while a
-//!   poll is about to begin anyway, that poll is only promised to see atomics.
+//!   poll is about to begin anyway, that poll need not see what the thread wrote into plain memory.
 //! - **TASK-3** A task has at most one queue entry, and one exactly while it is SCHEDULED.
 //! - **TASK-4** A future is dropped once, in place, before its task is COMPLETE.
 //! - **TASK-5** An outcome is given to the join handle or dropped, once.
@@ -69,7 +69,7 @@
 //! - **TASK-13** From the wake of a probe until its end, each poll of the task has the probe's
 //!   waker, and every clone of that waker is an ordinary waker. A probe whose wake does not make
 //!   the task SCHEDULED does not begin. A probe shows the polls that began in it, and no other. A
-//!   task that is cancelled instead counts as polled. In all else a probe acts as a wake.
+//!   task that is cancelled instead of polled counts as polled. In all else a probe acts as a wake.
 //!
 //! # Orderings
 //! | tag | operation | ordering | pairs with | because |
@@ -85,19 +85,19 @@
 //! | O9 | one reference more | Relaxed | – | made from an existing reference |
 //! | O10 | fence of a wake before it finds, by a load, that a poll is to begin; fence after the exchange to RUNNING | SeqCst; after_exchange | each other | TASK-2: the wake sees RUNNING, or the poll sees what the waker's thread wrote |
 //! | O11 | one shield more; taking the place of the join waker back | Relaxed; Acquire if the task has ended | – | a count that an abort finds in the same word; memory that only the handle has used since it announced it |
-//! | O12 | load, exchange and store of the table | Relaxed | – | TASK-13: the queue entry that the probe's wake makes brings the table for probes to the run, and O2 and O3 to the runs that follow; the lock of the notes orders probes |
+//! | O12 | load, exchange and store of the table | Relaxed | – | TASK-13: the queue entry that the probe's wake makes brings the table for probes to the run; O2 and O3 bring the table to the runs that follow; the lock of the notes orders probes |
 //!
 //! Exchanges dominate the cost of tasks. If a task is ready at once, its run begins with one
 //! exchange (none if the join handle is gone already) and ends with one. A poll that leaves the
-//! task pending has two. A wake has one. While a poll is about to begin anyway a wake has none,
-//! only a fence: then any number of threads wake the task without taking its cache line from each
-//! other.
+//! task pending has two. A wake has one. While a poll is about to begin anyway, a wake by reference
+//! has none, only a fence. So any number of threads wake the task without taking its cache line
+//! from each other.
 //!
 //! # What this does not do
 //! It chooses no thread, no queue and no order, and wakes no worker: the scheduler does. It does
-//! not free a task that waits for something that never happens; the list ends it when the list is
-//! closed. A wake does not hand over memory that is not atomic: a waker that does so needs its own
-//! release and acquire.
+//! not free a task that waits for something that never happens; the list ends such a task when the
+//! list is closed. A wake does not hand over memory that is not atomic: a thread that writes such
+//! memory before it wakes a task needs its own release and acquire.
 //!
 //! # Lineage
 //! The word is that of the tasks document (`docs/coverage.md`), with its errata: every wake is an
@@ -169,14 +169,14 @@ pub struct Header {
     /// When something happened last, in the units of the scheduler. The holder of the task's
     /// [`Runnable`] writes it, and any thread may read it.
     stamp: AtomicU32,
-    /// Where the scheduler keeps the task, and so which list the task is in. For the runner and the
-    /// holder of its [`Runnable`].
+    /// Where the scheduler keeps the task, and so which list the task is in. Only the runner and
+    /// the holder of the task's [`Runnable`] use this field.
     place: UnsafeCell<Option<Place>>,
-    /// The low half of its serial number; the word has the other.
+    /// The low half of the task's serial number; the state word has the high half.
     serial: u32,
     site: Site,
-    /// Guarded by the list's lock. Once the closer of the list has taken the task out, it belongs
-    /// to the closer.
+    /// The list's lock guards this field. Once the closer of the list has taken the task out, the
+    /// field belongs to the closer.
     neighbours: UnsafeCell<MaybeUninit<owned::Neighbours>>,
     /// Belongs to the join handle until JOIN_WAKER is set, then to no thread, and to the runner
     /// after COMPLETE.
@@ -187,15 +187,16 @@ pub struct Header {
 /// Witnesses, for the model checker, of plain memory that threads hand to each other.
 #[derive(Default)]
 struct Uses {
-    /// Of the future, then of its outcome.
+    /// The witness of the future, then of its outcome.
     stage: Witness,
-    /// Of the place for the join handle's waker.
+    /// The witness of the place for the join handle's waker.
     join_waker: Witness,
 }
 
 /// The functions that differ between kinds of tasks.
 struct Vtable {
-    /// Polls a task that is SCHEDULED, with the queue entry's reference and a waker of this table.
+    /// Polls a task that is SCHEDULED, with the queue entry's reference. The task gets a waker of
+    /// the table that is passed.
     run: unsafe fn(NonNull<Header>, &'static RawWakerVTable) -> Ran,
     /// Drops the future of a task that is RUNNING and ends it, with the run's reference.
     cancel: unsafe fn(NonNull<Header>),
@@ -209,7 +210,7 @@ struct Vtable {
     memory: stock::Kind,
     /// The offset of the output or the failure from the header.
     stage: usize,
-    /// The table that replaces this one while the task is probed; none in that table.
+    /// The table that replaces this one while the task is probed; `None` in that other table.
     probed: Option<&'static Vtable>,
 }
 
@@ -230,7 +231,7 @@ impl Header {
         }
     }
 
-    /// Its serial number.
+    /// The task's serial number.
     #[inline]
     fn serial(&self) -> Serial {
         Serial::of_halves(self.state.load().serial(), self.serial)
@@ -280,7 +281,7 @@ impl Header {
         let header = unsafe { &mut *this.as_ptr() };
         let memory = &header.vtable.get().memory;
         header.state.poison();
-        // SAFETY: `new` allocated it as this kind.
+        // SAFETY: `new` allocated the task as this kind.
         unsafe { stock::dealloc(this.cast(), memory) };
     }
 }

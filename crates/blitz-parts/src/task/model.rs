@@ -64,7 +64,7 @@ fn task_3_a_task_that_yields_and_is_woken_has_one_queue_entry() {
     check(3_000, Some(5), || a_wake_meets_a_run(by_reference, true));
 }
 
-/// A task that yields is not woken, and runs again.
+/// A task yields. It runs again, although no thread wakes it.
 fn a_yield_alone() {
     let (rig, gate, join, waker) = waiting();
     waker.wake_by_ref();
@@ -618,7 +618,8 @@ fn canary_a_task_joins_after_it_went_idle() {
     canary(&[Step::TaskLinkFirst], Some(3), closing_meets_joining);
 }
 
-/// The list is closed while a task in it is polled. The task would wait again.
+/// The list is closed while a task in it, which has a shield, is polled. The poll would leave the
+/// task waiting.
 fn closing_meets_a_poll() {
     let (rig, gate, join, waker) = waiting();
     join.task().add_shield().unwrap();
@@ -638,11 +639,11 @@ fn task_10_a_task_that_is_polled_while_its_list_is_closed_ends() {
 }
 
 #[test]
-fn canary_tasks_with_others_are_not_marked() {
+fn canary_tasks_that_other_threads_have_are_not_marked() {
     canary(&[Step::TaskKillMarks], Some(3), closing_meets_a_poll);
 }
 
-/// The list is closed while a task in it is woken and polled. The task waits again as before.
+/// The list is closed while a task in it is woken and polled. The poll leaves the task waiting.
 fn closing_meets_a_wake_and_a_poll() {
     let (rig, gate, join, waker) = waiting();
     let running = thread::spawn({

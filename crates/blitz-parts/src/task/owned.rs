@@ -21,7 +21,7 @@ struct List {
     closed: bool,
 }
 
-/// A task's place in its list; null at either end. A task that has left is its own `before`.
+/// A task's neighbours in its list; null at either end. A task that has left is its own `before`.
 #[derive(Clone, Copy)]
 pub(super) struct Neighbours {
     before: *mut Header,
@@ -40,12 +40,12 @@ impl Owned {
         Owned { list: Mutex::new(List { first: null_mut(), len: 0, closed: false }) }
     }
 
-    /// How many tasks are in it.
+    /// How many tasks are in the list.
     pub fn len(&self) -> usize {
         self.lock().len
     }
 
-    /// Whether no task is in it.
+    /// Whether no task is in the list.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -93,8 +93,8 @@ impl Owned {
         (taken, list.len)
     }
 
-    /// Returns the tasks in it: all that were there during the whole call, and some that came or
-    /// left meanwhile.
+    /// Returns the tasks in the list: all that were there during the whole call, and some that came
+    /// or left meanwhile. If the list is closed during the call, some tasks may be missing.
     ///
     /// The list is locked for [`LIST_PART`] tasks at a time, so that no worker waits for long.
     pub fn tasks(&self) -> Vec<TaskRef> {
@@ -108,10 +108,10 @@ impl Owned {
         // Reserve before taking the lock, because moving a long vector takes long.
         tasks.reserve(LIST_PART);
         let list = self.lock();
-        // New tasks come in front, and tasks that leave do not come back. So the tasks after the
-        // last seen one that is still here have not been seen. Once the list is closed, a task's
-        // neighbours do not show whether the task is in it. A reader that has begun then stops,
-        // since few tasks are left.
+        // New tasks come in front, and tasks that leave do not come back. Take the last of the seen
+        // tasks that are still here: the tasks after it have not been seen. Once the list is
+        // closed, a task's neighbours do not show whether the task is in the list. So a reader that
+        // has seen tasks stops then, since few tasks are left.
         let is_here = |task: &TaskRef| {
             // SAFETY: the lock is held, and the place was set: the task is in the list or was.
             let place = unsafe { neighbours(task.header()) };
@@ -231,7 +231,7 @@ impl List {
             unsafe { set_neighbours(next, Neighbours { before, after: further }) };
         }
         self.len -= 1;
-        // It is its own neighbour now, which tells a reader that it has left.
+        // The task is its own neighbour now, which tells a reader that the task has left.
         let gone = Neighbours { before: task.as_ptr(), after: null_mut() };
         // SAFETY: the lock is held.
         unsafe { set_neighbours(task, gone) };
@@ -241,9 +241,9 @@ impl List {
 /// A task's place in its list.
 ///
 /// # Safety
-/// 1. The task is in a list whose lock the caller holds, or was taken out by the caller, which runs
-///    it.
-/// 2. Its place was set.
+/// 1. The task is in a list, or was in one, and the caller holds the lock of that list; or the
+///    caller has taken the task out and runs it.
+/// 2. The task's place was set.
 unsafe fn neighbours(task: NonNull<Header>) -> Neighbours {
     // SAFETY: a task in a list is alive, and so is one that is run.
     let place = unsafe { task.as_ref() }.neighbours.get();
@@ -256,8 +256,8 @@ unsafe fn neighbours(task: NonNull<Header>) -> Neighbours {
 /// Changes a task's place.
 ///
 /// # Safety
-/// 1. The task is alive, in a list or about to be, whose lock the caller holds; or was taken out by
-///    the caller, which runs it.
+/// 1. The task is alive. Either it is in a list, about to join it or just out of it, and the caller
+///    holds the lock of that list; or the caller has taken the task out and runs it.
 unsafe fn set_neighbours(task: NonNull<Header>, place: Neighbours) {
     // SAFETY: obligation 1.
     let cell = unsafe { task.as_ref() }.neighbours.get();

@@ -21,8 +21,8 @@ fn assert_ended(listed: &[TaskRef]) {
     assert!(listed.iter().all(|task| task.glance().life == Life::Complete));
 }
 
-/// The task ends while a thread reads the list. No handle waits for it, so its runner may hold the
-/// last reference, and free it.
+/// The task ends while a thread reads the list. No handle waits for the task, so its runner may
+/// hold the last reference, and free the task.
 fn a_reader_meets_an_end() {
     let (rig, gate, waker) = waiting();
     gate.open();
@@ -49,7 +49,8 @@ fn canary_a_reader_finds_a_task_that_is_freed() {
     canary(&[Step::TaskUnlinkFirst], None, a_reader_meets_an_end);
 }
 
-/// The task comes into the list while a thread reads it: before the list has its reference.
+/// The task joins the list while a thread reads the list. For a moment the task is in the list, and
+/// the list does not have a reference to it yet.
 fn a_reader_meets_a_first_wait() {
     let (rig, gate) = (Rig::new(), Gate::new());
     drop(rig.spawn(gate.pass()));
@@ -81,7 +82,7 @@ fn a_reader_meets_closing() {
         move || rig.owned.close_and_cancel()
     });
     let listed = rig.owned.tasks();
-    assert_eq!(closing.join().unwrap(), 0, "the task waits, so it is ended there");
+    assert_eq!(closing.join().unwrap(), 0, "the task waits, so the closer ends it");
     assert_ended(&listed);
     drop((listed, waker));
     assert_eq!(gate.futures_dropped(), 1);

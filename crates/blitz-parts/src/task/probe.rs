@@ -119,11 +119,11 @@ impl Probe {
         let ordinary = header.vtable.begin_probe()?;
         notes().insert(task.address());
         let wake = header.state.wake_by_ref();
-        // Its drop forgets the notes and restores the table.
+        // The drop of the probe forgets the notes and restores the table.
         let probe = Probe { task, ordinary };
         if wake != Wake::Schedule {
-            // The poll that comes is due to another waker. Its worker may have loaded the ordinary
-            // table before.
+            // Another wake has caused the poll that comes. The worker of that poll may have loaded
+            // the ordinary table before the twin replaced it.
             return broken(Step::TaskProbeOwnWake).then_some(probe);
         }
         // SAFETY: the exchange made the task SCHEDULED, with a reference for the queue entry.
@@ -132,7 +132,7 @@ impl Probe {
     }
 
     /// Waits until each of the tasks has been polled or cancelled, no longer than `time`. Returns
-    /// how many have been.
+    /// how many were.
     pub fn wait(probes: &mut [Probe], time: Duration) -> usize {
         let deadline = Instant::now() + time;
         let mut notes = notes();
@@ -156,7 +156,7 @@ impl Probe {
         noted.is_polled.then_some(noted.stacks)
     }
 
-    /// Which task it is.
+    /// The probed task.
     pub fn task(&self) -> &TaskRef {
         &self.task
     }
@@ -214,14 +214,14 @@ impl ProbedPoll {
 /// Notes the current stack as one on which the task at `address` keeps its waker.
 #[inline(never)]
 pub(super) fn note_clone(address: usize) {
-    // The probe in which this poll began may have ended. Then the next one may have made its notes
-    // already, but no poll has begun in it.
+    // The probe in which this poll began may have ended. Then the next probe may have made its
+    // notes already, but no poll has begun in that next probe.
     let is_own = |noted: &Noted| noted.is_begun || broken(Step::TaskProbePollBegins);
     let wants = |noted: &Noted| is_own(noted) && noted.stacks.len() < STACKS_MAX;
     if !notes().tasks.get(&address).is_some_and(wants) {
         return;
     }
-    // Not under the lock: it takes microseconds, and the first one much longer.
+    // Capture the stack without the lock: that takes microseconds, and much longer the first time.
     let stack = if MODELLED { Backtrace::disabled() } else { Backtrace::force_capture() };
     if let Some(noted) = notes().tasks.get_mut(&address).filter(|noted| wants(noted)) {
         noted.stacks.push(stack);

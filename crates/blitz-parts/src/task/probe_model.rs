@@ -114,7 +114,7 @@ fn a_probe_meets_a_probe() {
     });
     let first = probe(&rig, &join).map(saw_whole_polls);
     let second = probing.join().unwrap();
-    assert!(first.or(second).is_some(), "one of them was the first");
+    assert!(first.or(second).is_some(), "at least one of the two probes begins");
     drop(waker);
     end(&rig, Arc::into_inner(join).unwrap());
 }
@@ -174,7 +174,7 @@ fn a_late_poll_meets_a_probe() {
 }
 
 #[test]
-fn task_13_a_late_poll_is_not_the_next_probes() {
+fn task_13_a_late_poll_does_not_count_for_the_next_probe() {
     check(10_000, Some(3), a_late_poll_meets_a_probe);
 }
 

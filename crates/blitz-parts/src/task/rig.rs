@@ -1,4 +1,4 @@
-//! For tests and models: a scheduler that is a queue, and futures that tests control.
+//! What tests and models need: a scheduler that is a queue, and futures that tests control.
 
 use super::{
     Failure, Header, Join, LateReport, Owned, Payload, Place, Ran, Runnable, Scheduler, TaskRef,
@@ -20,13 +20,13 @@ pub(crate) struct Rig {
     pub(crate) owned: Owned,
     panics: Arc<Mutex<Vec<Payload>>>,
     late: Arc<Mutex<Vec<Payload>>>,
-    /// How many times a task was put into the queue although it was in it already.
+    /// How many times a task was put into the queue although it was in the queue already.
     mistakes: AtomicUsize,
     /// Whether each task is aborted while it is being settled.
     pub(crate) aborts_settling: AtomicBool,
     /// Whether the next poll that would leave its task waiting yields instead.
     pub(crate) yields: AtomicBool,
-    /// Places given and not given up.
+    /// How many places were given to tasks and not given up.
     pub(crate) settled: AtomicUsize,
 }
 

@@ -25,9 +25,10 @@ pub enum Ran {
     Complete,
     /// The task has ended: it was cancelled.
     Cancelled,
-    /// It waits for a wake.
+    /// The task waits for a wake.
     Idle,
-    /// It was woken during its own poll, or yielded, and is SCHEDULED again: put it at the back.
+    /// The task was woken during its own poll, or yielded, and is SCHEDULED again: put it at the
+    /// back of a queue.
     Again(Runnable),
 }
 
@@ -52,7 +53,7 @@ impl Runnable {
     /// The kind of task, an even number. Tasks of one type usually have the same kind; tasks of
     /// different types have different kinds.
     ///
-    /// It is the address of the table for probes, which is the same whether the task is being
+    /// The kind is the address of the table for probes, which is the same whether the task is being
     /// probed or not. The address of a function would not do: the compiler merges functions with
     /// equal code, such as the names of two `async` blocks of one function.
     #[inline]
@@ -120,7 +121,7 @@ impl Runnable {
         unsafe { cell.write(Some(place)) };
     }
 
-    /// The word itself, for a queue.
+    /// Converts the entry to one word, for a queue.
     #[inline]
     pub fn into_raw(self) -> NonNull<Header> {
         let header = self.0;

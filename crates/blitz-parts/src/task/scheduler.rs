@@ -57,8 +57,8 @@ pub unsafe trait Scheduler: Copy + Send + Sync + 'static {
     /// Enqueues a task that a waker or an abort has made runnable. Called on any thread.
     ///
     /// The task has not ended when the call begins. Once `task` is in a queue, it may end on
-    /// another thread, and the end of the last task may free the runtime. An implementation that
-    /// touches more than the queue after that has to keep the rest alive itself.
+    /// another thread, and the end of the last task may free the runtime. If an implementation
+    /// touches other parts of the runtime after that, it has to keep these parts alive itself.
     fn schedule(&self, task: Runnable);
 
     /// Returns whether the poll that has just returned pending asked for another poll. Such a
@@ -76,8 +76,8 @@ pub unsafe trait Scheduler: Copy + Send + Sync + 'static {
         (place, self.owned(place))
     }
 
-    /// Takes back the `place` of a task that was just [settled](Scheduler::settle): the task was
-    /// cancelled meanwhile, and ends. Called on the same thread.
+    /// Takes back the `place` of a task that was just [settled](Scheduler::settle), because the
+    /// task was cancelled meanwhile and ends. Called on the thread that called `settle`.
     fn unsettle(&self, _place: Place) {}
 
     /// The list of those tasks that are kept in `place`.

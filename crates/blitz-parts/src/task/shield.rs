@@ -18,7 +18,7 @@ impl TaskRef {
     /// cancelled: at the end of its current poll, or before the next one.
     ///
     /// # Panics
-    /// If there is none.
+    /// If the task has no shield.
     pub fn remove_shield(&self) {
         let duty = self.as_header().state.remove_shield();
         if duty.expect("a shield is removed once for each that was added") == Wake::Schedule {

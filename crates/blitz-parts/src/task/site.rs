@@ -69,13 +69,14 @@ impl Site {
         }
         let address = anchor().wrapping_add_signed(self.0 as isize);
         // SAFETY: `of` has computed the distance from the address of a location, whose provenance
-        // it has exposed. It is a static. Zero is never a distance: `Shown` uses it as a mark.
+        // it has exposed. A location is a static. Zero is never a distance: `Shown` uses zero as a
+        // mark.
         unsafe { &*ptr::with_exposed_provenance(address) }
     }
 }
 
-/// How far the location at `address` is from the anchor, if that fits. It is even, since both are
-/// aligned.
+/// How far the location at `address` is from the anchor, if that fits. The distance is even, since
+/// both addresses are aligned.
 #[inline]
 fn distance(address: usize) -> Option<i32> {
     i32::try_from(address.wrapping_sub(anchor()) as isize).ok()

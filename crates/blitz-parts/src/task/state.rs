@@ -51,8 +51,8 @@ const FREED: u64 = !0;
 
 /// The word, shared.
 ///
-/// A method that gives up a reference takes `&self`, like the methods of an atomic: after the
-/// exchange it touches nothing.
+/// A method that gives up a reference takes `&self`, like the methods of an atomic: after its
+/// exchange the method does not touch the state.
 pub(super) struct State {
     word: AtomicU64,
     turns: Turns,
@@ -65,13 +65,13 @@ pub(super) struct Word(u64);
 /// The state of a task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Life {
-    /// It waits for a wake.
+    /// The task waits for a wake.
     Idle,
-    /// It is to be polled.
+    /// The task is to be polled.
     Scheduled,
-    /// It is polled or dropped.
+    /// The task is being polled, or its future is being dropped.
     Running,
-    /// It has ended.
+    /// The task has ended.
     Complete,
 }
 
@@ -456,8 +456,8 @@ impl State {
         if !broken(Step::TaskWakeFence) {
             fence(SeqCst); // O10
         }
-        // A poll that misses this thread's writes began before the fence. Then this load sees
-        // RUNNING.
+        // If a poll misses this thread's writes, its run began before the fence. Then this load
+        // sees RUNNING.
         self.look(Relaxed).needs_no_wake()
     }
 

@@ -92,10 +92,10 @@ unsafe fn clone(data: *const ()) -> RawWaker {
     raw(header)
 }
 
-/// Notes on which stack it is called, and makes an ordinary waker.
+/// Notes the current stack, and makes an ordinary waker.
 unsafe fn clone_probed(data: *const ()) -> RawWaker {
     probe::note_clone(data.addr());
-    // SAFETY: `data` is a waker's.
+    // SAFETY: `data` belongs to a waker.
     unsafe { clone(data) }
 }
 
@@ -136,6 +136,6 @@ unsafe fn wake_by_ref(data: *const ()) {
 unsafe fn drop(data: *const ()) {
     // SAFETY: `data` belongs to a waker.
     let header = unsafe { header(data) };
-    // SAFETY: the waker's reference is given up with it.
+    // SAFETY: the waker owns a reference, which is given up together with the waker.
     unsafe { Header::release(header) };
 }

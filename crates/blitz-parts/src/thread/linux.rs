@@ -13,7 +13,7 @@ pub(super) fn current() -> i32 {
 
 /// The clock of a thread by its number, as `pthread_getcpuclockid` makes it.
 fn clock_of(thread: i32) -> libc::clockid_t {
-    /// Selects the clock of one thread that counts its time on a processor.
+    /// Selects the clock that counts the processor time of one thread.
     const PER_THREAD_SCHED: libc::clockid_t = 4 | 2;
     (!thread << 3) | PER_THREAD_SCHED
 }
@@ -25,7 +25,7 @@ pub(super) fn time_used(thread: i32) -> Option<Duration> {
     if result != 0 {
         return None;
     }
-    // SAFETY: the kernel has written it.
+    // SAFETY: the kernel has written the time.
     let time = unsafe { time.assume_init() };
     Some(Duration::new(time.tv_sec.try_into().ok()?, time.tv_nsec.try_into().ok()?))
 }
@@ -94,8 +94,8 @@ pub(super) fn set_slice(thread: i32, slice: Option<Duration>) -> bool {
     let nanos = slice.map_or(0, |slice| u64::try_from(slice.as_nanos()).unwrap_or(u64::MAX));
     attributes.size = SIZE;
     attributes.sched_runtime = nanos;
-    // The flag gives threads that this one starts the usual slice. Only a privileged thread may
-    // clear it.
+    // With this flag, threads that `thread` starts have the usual slice. Only a privileged thread
+    // may clear the flag.
     attributes.sched_flags = RESET_ON_FORK;
     // SAFETY: the kernel reads the attributes, which are alive during the call.
     unsafe { libc::syscall(libc::SYS_sched_setattr, thread, &raw const attributes, 0) == 0 }
@@ -109,14 +109,14 @@ pub(super) fn step_aside() {
     set_timer_slack(1);
     // SAFETY: the kernel reads the time, which is alive during the call, and writes nothing.
     unsafe { libc::nanosleep(&raw const ASIDE, core::ptr::null_mut()) };
-    // Restore it: the user may have set it for a thread that the pool has adopted or started.
+    // Restore the slack: the user may have set it for a thread that the pool adopted or started.
     set_timer_slack(slack);
 }
 
 /// By how many nanoseconds the system may delay sleeps of this thread; zero if it does not say.
 fn timer_slack() -> libc::c_ulong {
-    // Not `libc::prctl`, whose result type is too short for a slack of some seconds. SAFETY: reads
-    // an attribute of this thread only.
+    // The result type of `libc::prctl` is too short for a slack of some seconds, so this is a plain
+    // system call. SAFETY: reads an attribute of this thread only.
     let slack = unsafe { libc::syscall(libc::SYS_prctl, libc::PR_GET_TIMERSLACK, 0, 0, 0, 0) };
     libc::c_ulong::try_from(slack).unwrap_or(0)
 }
@@ -163,7 +163,7 @@ mod tests {
         assert!(!is_blocked(current()));
         go.send(()).unwrap();
         other.join().unwrap();
-        // The kernel wakes the thread that joins before it forgets the one that has ended.
+        // The kernel wakes the thread that joins before it forgets the thread that has ended.
         while time_used(thread).is_some() {
             std::thread::yield_now();
         }
@@ -197,7 +197,7 @@ mod tests {
             let is_set = set_slice(current(), Some(Duration::from_micros(300)));
             // An older kernel takes the call and has no slices.
             assert!(!is_set || slice() == Some(300_000) || slice() == before);
-            assert_eq!(std::thread::spawn(slice).join().unwrap(), before, "it is not inherited");
+            assert_eq!(std::thread::spawn(slice).join().unwrap(), before, "no slice is inherited");
             assert!(set_slice(current(), None) || !is_set);
             assert_eq!(slice(), before);
         })

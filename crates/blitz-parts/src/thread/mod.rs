@@ -36,7 +36,7 @@ pub fn current() -> ThreadId {
 }
 
 impl ThreadId {
-    /// As a number that is not zero.
+    /// Returns the bits of the system's number, which are never zero.
     pub fn to_bits(self) -> u32 {
         u32::from_ne_bytes(self.0.to_ne_bytes())
     }
@@ -52,8 +52,10 @@ pub fn time_used(thread: ThreadId) -> Option<Duration> {
     system::time_used(thread.0)
 }
 
-/// Whether the thread is neither running nor ready to run: it waits in the kernel. Returns true
-/// where the system does not say; then only [`time_used`] shows whether a thread is blocked.
+/// Whether the thread is neither running nor ready to run: it waits in the kernel.
+///
+/// Returns true where the system does not say. So a caller has to ask for [`time_used`], too: a
+/// thread that makes progress is not blocked.
 pub fn is_blocked(thread: ThreadId) -> bool {
     system::is_blocked(thread.0)
 }
@@ -70,9 +72,9 @@ pub fn step_aside() {
     system::step_aside();
 }
 
-/// Lets `thread` run for about `slice` before other threads get their turn. The system prefers a
-/// thread with a shorter slice when it wakes. `None` stands for the default slice. Returns whether
-/// the system supports that.
+/// Lets `thread` run for about `slice` before other threads get their turn. When a thread wakes,
+/// the system prefers it to threads with a longer slice. `None` stands for the default slice.
+/// Returns whether the system accepts the call. An older Linux accepts it and has no slices.
 ///
 /// ```
 /// use blitz_parts::thread::{current, set_slice};
@@ -88,9 +90,9 @@ pub fn set_slice(thread: ThreadId, slice: Option<Duration>) -> bool {
 /// How a thread has spent its time since it began.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Shares {
-    /// It ran on a processor.
+    /// The thread ran on a processor.
     pub ran: Duration,
-    /// It was ready to run, and no processor was free.
+    /// The thread was ready to run, and no processor was free.
     pub delayed: Duration,
 }
 
@@ -109,11 +111,11 @@ pub fn shares(thread: ThreadId) -> Option<Shares> {
 /// Where in the kernel a thread is.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Whereabouts {
-    /// Whether it runs, or is ready to run; `None` if the system does not say.
+    /// Whether the thread runs, or is ready to run; `None` if the system does not say.
     pub is_ready: Option<bool>,
-    /// The system call that it is in.
+    /// The system call that the thread is in.
     pub call: Option<Cow<'static, str>>,
-    /// The function of the kernel in which it waits.
+    /// The function of the kernel in which the thread waits.
     pub channel: Option<String>,
 }
 

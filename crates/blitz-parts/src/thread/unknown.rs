@@ -1,5 +1,5 @@
-//! For systems that do not say what a thread does, and for models. A thread without progress counts
-//! as blocked; under shuttle the schedule decides.
+//! Used on systems that do not say what a thread does, and in models. A thread without progress
+//! counts as blocked; under shuttle the schedule decides.
 
 use super::{Shares, Whereabouts};
 use std::time::Duration;

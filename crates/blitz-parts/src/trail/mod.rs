@@ -24,7 +24,7 @@
 //!                   (r, w) ◀──end──── waits_for := w ◀─ run := r
 //!                   n was never used before
 //!
-//!  follower of n:   run is n? ─▶ steal an item ─▶ run is still n? ─▶ exchange: it is ours
+//!  follower of n:   run is n? ─▶ steal an item ─▶ run is still n? ─▶ exchange: item taken
 //!                   read begun ─▶ run is n? ─▶ read waits_for
 //!                   ─▶ begun is the same, run is still n? ─▶ follow it
 //! ```
@@ -95,7 +95,7 @@ pub struct TrailOwner<'a> {
     stays_here: PhantomData<*mut ()>,
 }
 
-/// The state of a trail before a run began. Given back to [`TrailOwner::end`].
+/// The state of a trail before a run began. The worker passes it to [`TrailOwner::end`].
 #[must_use = "a run that began has to end"]
 #[derive(Debug)]
 pub struct Outside {
@@ -103,7 +103,7 @@ pub struct Outside {
     wait: Wait,
 }
 
-/// The wait of a worker, or none. Given back to [`TrailOwner::end_wait`].
+/// The wait of a worker, or none. The worker passes it to [`TrailOwner::end_wait`].
 #[derive(Clone, Copy, Debug)]
 pub struct Wait(u64);
 
@@ -167,8 +167,8 @@ impl Trail {
         self.next(self.run.load(Relaxed)) // O7
     }
 
-    /// Whether the worker has pushed nothing since a thief last called this: then it may sit in a
-    /// long job. `pushes` is the number of jobs that it has pushed by now.
+    /// Whether the worker has pushed nothing since a thief last called this: then the worker may be
+    /// inside a long job. `pushes` is the number of jobs that the worker has pushed by now.
     pub fn is_stuck(&self, pushes: u64) -> bool {
         self.seen.swap(pushes, Relaxed) == pushes // O7
     }

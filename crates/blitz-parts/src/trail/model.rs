@@ -122,7 +122,7 @@ fn trail_1_a_follower_takes_nothing_of_a_later_run() {
 }
 
 #[test]
-fn trail_1_nor_of_a_run_inside() {
+fn trail_1_a_follower_takes_nothing_of_a_run_inside() {
     check(550, Some(3), || follow_beside_a_run_inside(Rig::follow));
 }
 
@@ -140,8 +140,8 @@ fn runner(run: u32) -> Runner {
     Runner { index: 0, run }
 }
 
-/// The worker has two runs, 1 and 2. Outside them it waits for 9. In the first run it waits for
-/// 1, in the second for 2 and then for 3.
+/// The worker has two runs, 1 and 2. Outside them it waits for runner 9. In the first run it waits
+/// for runner 1, in the second for runner 2 and then for runner 3.
 fn follow_waits(followed: u32) {
     let rig = Rig::new();
     rig.owner().wait_for(runner(9));
@@ -168,7 +168,7 @@ fn follow_waits(followed: u32) {
     follower.join().unwrap();
 }
 
-/// The worker waits for 1 in the run that is followed, and for 2 in an inner run.
+/// The worker waits for runner 1 in the run that is followed, and for runner 2 in an inner run.
 fn follow_beside_a_wait_inside() {
     let rig = Rig::new();
     let (run, outside) = rig.owner().begin();

@@ -1,13 +1,19 @@
-//! Turns the watch thread on while a stuck worker could leave work behind. If a LIFO slot is in
-//! use, or no worker is in the driver, the watch checks that, or has been notified.
+//! Turns the watch thread on while a stuck worker could leave work behind. As long as something is
+//! in use that the watch has to check, for example a LIFO slot, the watch is on, or a worker has
+//! notified the watch, which is about to look.
 //!
 //! # Who calls it
-//! A worker that leaves something to the watch: [`Watch::need`] or [`Watch::need_after_fence`].
-//! That is a task where only this worker looks, the driver without a worker, work for others while
-//! all are busy, or, if stalls are reported, its own polls and jobs. The watch thread:
-//! [`Watch::next`], [`Watch::rest`]. The worker that starts this thread: [`Watch::has_started`].
-//! The thread that finds the heavy fence refused: [`Watch::become_symmetric`]. The end of the pool:
-//! [`Watch::stop`]. Callers: `blitz-core/state/watch`, `blitz-core/team/watch`.
+//! A thread that leaves something to the watch: [`Watch::need`] or [`Watch::need_after_fence`]. It
+//! leaves one of these:
+//! - a task in its LIFO slot, where no other worker looks;
+//! - the driver, in which there is no worker now;
+//! - work that is left to workers that are busy, or will be;
+//! - its own polls and jobs, if stalls are reported.
+//!
+//! The watch thread: [`Watch::next`], [`Watch::rest`]. The worker that starts this thread:
+//! [`Watch::has_started`]. The thread that finds the heavy fence refused:
+//! [`Watch::become_symmetric`]. The thread that ends the pool: [`Watch::stop`]. Callers:
+//! `blitz-core/state/watch`, `blitz-core/team/watch`.
 //!
 //! # State
 //! | word | meaning | who sets | who clears |
@@ -31,8 +37,9 @@
 //! ```
 //!
 //! # Invariants
-//! - **WATCH-1** If something is in use when [`Watch::need`] has returned and its duty is done, the
-//!   watch checks it: the watch is on, or it is going to rest and sees it in its last look.
+//! - **WATCH-1** If something is in use when the caller of [`Watch::need`] has done the duty that
+//!   the call returned, then the watch checks it. Either the watch is on, or the watch is about to
+//!   rest and sees the use in its last look.
 //! - **WATCH-2** Of the calls of `need` that find the watch off, exactly one has the duty to wake
 //!   it.
 //! - **WATCH-3** After `stop` the watch ends as soon as it is awake, and no call of `need` wakes
@@ -45,7 +52,7 @@
 //! | tag | operation | ordering | pairs with | because |
 //! |---|---|---|---|---|
 //! | O1 | fence between the use and the load of `on`; the caller's own in `need_after_fence` | light, else SeqCst | O2 | WATCH-1: worker and watch cannot both miss each other |
-//! | O2 | fence between the store of `on` and the last look | heavy, else SeqCst | O1 | the same |
+//! | O2 | fence between the store of `on` and the last look | heavy, else SeqCst | O1 | as O1 |
 //! | O3 | `on` exchange | Relaxed | itself | WATCH-2: exchanges of one word have one order |
 //! | O4 | `on` stores, loads | Relaxed | – | it carries no data: a watch that is turned on sees what the worker did before, at the latest after O2 |
 //! | O5 | `stopping` store, loads | Relaxed | – | WATCH-3: the unpark that follows carries it to a watch that parks |
@@ -53,8 +60,8 @@
 //! | O7 | `asymmetric` store, load | Relaxed | – | WATCH-5 covers a worker that reads it late |
 //!
 //! # What this does not do
-//! It parks and starts no thread: results name the duty. The caller decides how often the watch
-//! checks, and what it does then.
+//! It neither parks nor starts a thread: each result tells the caller what to do. The caller
+//! decides how often the watch checks, and what the watch does then.
 //!
 //! # Lineage
 //! The store-fence-load pair of `sleep`, with the asymmetric fence of `barrier`, since the frequent
@@ -99,7 +106,7 @@ pub enum Next {
     Look,
     /// Park until unparked, and call `next` again.
     Park,
-    /// It ends.
+    /// End: the pool has ended the watch.
     End,
 }
 
@@ -130,11 +137,11 @@ impl Watch {
     /// Asks for the watch: the caller has just put something where the watch looks.
     #[inline]
     pub fn need(&self) -> Need {
-        // O1
+        // O7
         if self.asymmetric.load(Relaxed) {
-            barrier::light(); // O7
+            barrier::light(); // O1
         } else if !broken(Step::WatchNeedFence) {
-            fence(SeqCst);
+            fence(SeqCst); // O1
         }
         self.need_after_fence()
     }

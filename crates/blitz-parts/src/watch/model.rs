@@ -122,7 +122,7 @@ fn watch_1_the_slot_of_a_stuck_worker_is_checked() {
 }
 
 #[test]
-fn watch_1_beside_another_stuck_worker() {
+fn watch_1_the_slots_of_two_stuck_workers_are_checked() {
     check(30_000, Some(2), two_are_stuck);
 }
 

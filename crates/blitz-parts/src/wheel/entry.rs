@@ -18,24 +18,24 @@ const CLOSED: u32 = 3;
 /// The state of an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Waiting {
-    /// It is in no wheel.
+    /// The entry is in no wheel.
     No,
-    /// It is in a wheel.
+    /// The entry is in a wheel.
     Yes,
-    /// Its time has come.
+    /// The entry's time has come.
     Fired,
-    /// Its wheel was closed before that.
+    /// The entry's wheel was closed before the entry's time came.
     Closed,
 }
 
 /// A timer, in a wheel or not. Dropping it takes it out of its wheel.
 pub struct Entry {
     state: AtomicU32,
-    /// The wheel that it is in, or was in last. Used by the owner only.
+    /// The wheel that the entry is in, or was in last. Only the owner uses this field.
     wheel: Cell<Option<&'static Wheel>>,
     node: UnsafeCell<Node>,
     witness: Witness,
-    /// The wheel points to it.
+    /// The wheel points to the entry.
     _pinned: PhantomPinned,
 }
 
@@ -97,7 +97,7 @@ impl Entry {
     }
 
     /// If the entry waits, makes it wait until `tick`, in the same wheel and with the same waker,
-    /// and returns true. Otherwise makes it idle.
+    /// and returns true. Otherwise makes the entry idle, and returns false.
     pub fn reset(self: Pin<&mut Self>, tick: u64) -> bool {
         let entry = self.as_ref().get_ref();
         let moved = entry.in_wheel(|wheel, timers| {
@@ -140,13 +140,13 @@ impl Entry {
     /// Calls `f` under the wheel's lock, if the entry waits then.
     #[inline]
     fn in_wheel<R>(&self, f: impl FnOnce(&'static Wheel, &mut super::Timers) -> R) -> Option<R> {
-        // O3: unless it waits, no other thread touches it, and no lock is needed.
+        // O3: unless the entry waits, no other thread touches it, and no lock is needed.
         if self.state() != Waiting::Yes {
             return None;
         }
         let wheel = self.wheel.get()?;
         let mut timers = wheel.lock();
-        // The driver may have fired it just before.
+        // The driver may have fired the entry before this thread got the lock.
         let waits = self.state.load(Relaxed) == WAITING || broken(Step::WheelLookAgain); // O4
         waits.then(|| f(wheel, &mut timers))
     }

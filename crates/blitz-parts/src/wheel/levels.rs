@@ -1,5 +1,5 @@
-//! The slots of a wheel: finds an entry's slot by its tick, and the next tick that is due. All
-//! under the wheel's lock.
+//! The slots of a wheel: finds an entry's slot by its tick, and the next tick that is due. Callers
+//! hold the wheel's lock.
 
 use super::entry::Entry;
 use crate::prim::{Step, broken};
@@ -17,7 +17,8 @@ pub(super) const ALL_SLOTS: usize = WHEEL_LEVELS * SLOTS;
 
 /// An entry's place in the wheel, with its tick and its waker.
 pub(super) struct Node {
-    /// The entries of a slot form a ring, the newest before the oldest. `None` while in no slot.
+    /// The entries of a slot form a ring, in which the newest comes before the oldest. `None` while
+    /// the entry is in no slot.
     links: Option<Links>,
     tick: u64,
     pub(super) level: u8,
@@ -84,7 +85,7 @@ struct Search {
     place: Place,
     /// The entry to look at next. If it leaves its slot, the next entry takes its place here.
     at: NonNull<Entry>,
-    /// The least of the ticks so far.
+    /// The least tick that the search has seen so far.
     least: u64,
 }
 
@@ -95,7 +96,7 @@ unsafe impl Send for Levels {}
 struct First {
     level: usize,
     slot: usize,
-    /// When the slot begins.
+    /// The first tick of the slot.
     start: u64,
     soonest: u64,
 }
@@ -135,7 +136,7 @@ impl Levels {
         unsafe { self.place_above(entry, tick, self.coarseness) };
     }
 
-    /// As [`place`](Levels::place), with the coarseness that is given.
+    /// Does the work of [`place`](Levels::place), with `coarseness` instead of the wheel's own.
     ///
     /// # Safety
     /// 1. As for [`place`](Levels::place).
@@ -270,25 +271,26 @@ impl Levels {
                 None => unreachable!("an entry in a slot has neighbours"),
             }
         }
-        // The search is at its end, and has noted what it found.
+        // The search is at its end, and has noted the least tick in the slot.
         Ok(self.first())
     }
 
-    /// Moves the search on to `after`, the next entry. After the newest entry it has seen all.
+    /// Moves the search on to `after`, the next entry. After the newest entry the search is over.
     #[cold]
     fn pass(&mut self, after: NonNull<Entry>) {
         let Some(search) = &mut self.search else { return };
         let slot = &mut self.levels[search.place.level as usize].slots[search.place.slot as usize];
         search.at = after;
         if slot.oldest == Some(after) {
-            // Entries that were added during the search are behind the others, so it saw them.
+            // Entries that were added during the search are behind the others, so the search saw
+            // them, too.
             slot.soonest = slot.soonest.max(search.least);
             self.search = None;
         }
     }
 
-    /// Calls `each` with the waker and the tick of the entries in slot number `slot`, counted over
-    /// all levels; only for the `max` oldest entries. `each` must not touch the wheel.
+    /// Calls `each` with the waker and the tick of each of the `max` oldest entries in slot number
+    /// `slot`, counted over all levels. `each` must not touch the wheel.
     pub(super) fn for_each_in(&self, slot: usize, max: usize, each: &mut dyn FnMut(&Waker, u64)) {
         let (level, slot) = (slot / SLOTS, slot % SLOTS);
         let Some(oldest) = self.levels[level].slots[slot].oldest else { return };
@@ -373,7 +375,8 @@ impl Levels {
         unsafe { self.place_above(entry, tick, FINEST) };
     }
 
-    /// Moves the wakers of `max` entries to `woken`; returns whether there may be more.
+    /// Takes out up to `max` entries, and moves their wakers to `woken`. Returns whether there may
+    /// be more entries.
     pub(super) fn close(&mut self, max: usize, woken: &mut VecDeque<Waker>) -> bool {
         for _ in 0..max {
             let Some(entry) = self.first_slot().and_then(|first| self.oldest(first.place())) else {
@@ -409,7 +412,7 @@ impl Levels {
 /// 2. The caller has no other reference to the node, and drops this one before it releases the
 ///    lock.
 unsafe fn node_of<'a>(entry: NonNull<Entry>) -> &'a mut Node {
-    // SAFETY: obligation 1: its owner takes it out under the lock before it drops it.
+    // SAFETY: obligation 1: the owner takes the entry out under the lock before it drops the entry.
     let entry = unsafe { &*entry.as_ptr() };
     // SAFETY: obligations 1 and 2.
     unsafe { entry.node() }

@@ -1,7 +1,7 @@
 //! A lock for a few instructions at a time: one exchange to take it, one store to give it back.
 //!
 //! A wheel's lock is taken twice per timer, nearly always by one thread, so that case must be fast.
-//! A thread that finds it taken yields soon: the holder may have lost its core.
+//! A thread that finds the lock taken yields soon: the holder may have lost its core.
 
 use crate::prim::{
     Acquire, AtomicBool, Relaxed, Release, Step, Witness, broken, spin_loop, yield_now,
@@ -61,8 +61,9 @@ impl<T> Lock<T> {
         }
     }
 
-    /// For a thread that takes the lock again at once: yields if another thread waits for the lock,
-    /// which would otherwise find it taken nearly every time.
+    /// Yields if another thread waits for the lock. A thread that takes the lock again at once
+    /// calls this first, since the other thread would otherwise find the lock taken nearly every
+    /// time.
     pub(super) fn give_way(&self) {
         if self.wanted.load(Relaxed) {
             self.wanted.store(false, Relaxed);
@@ -82,8 +83,8 @@ impl<T> Deref for Guard<'_, T> {
 
 impl<T> DerefMut for Guard<'_, T> {
     fn deref_mut(&mut self) -> &mut T {
-        // SAFETY: the holder of the guard has the lock, and no other reference lasts longer than
-        // the guard's.
+        // SAFETY: the holder of the guard has the lock. The result borrows the guard mutably, so it
+        // is the only reference.
         unsafe { &mut *self.lock.value.get() }
     }
 }

@@ -14,7 +14,7 @@
 //! | IDLE 0 | in no wheel | its owner | its owner |
 //! | WAITING 1 | in a slot of its wheel | its owner, under the lock | the holder of the wheel's lock |
 //! | FIRED 2 | its time has come | the driver, under the lock, as its last access | its owner |
-//! | CLOSED 3 | its wheel was closed | as FIRED | its owner |
+//! | CLOSED 3 | its wheel was closed | the driver, under the lock, as its last access | its owner |
 //!
 //! The wheel has eleven levels of 64 slots; a slot of level `n` is `64^n` ticks long, so every tick
 //! of 64 bits has a place. `elapsed` is the current tick of the wheel. An entry's level is the
@@ -37,7 +37,7 @@
 //! # Invariants
 //! - **WHEEL-1** No entry is fired before its tick.
 //! - **WHEEL-2** `expire(now)` fires every entry whose tick is not after `now`, unless it returns
-//!   true: then it may have left some.
+//!   true: then it may have left some for the next call.
 //! - **WHEEL-3** Entries are fired in the order of their ticks; those of one tick in the order in
 //!   which they came.
 //! - **WHEEL-4** Each WAITING entry is in one slot, which is in use; only the lock's holder touches
@@ -54,8 +54,8 @@
 //! - **WHEEL-9** A closed wheel takes no entry. Its memory is never freed, so an owner that finds
 //!   its entry WAITING may always take the lock.
 //! - **WHEEL-10** A slot that is being cleared is the first slot until it is empty: `elapsed` is
-//!   its `soonest` and no entry is due before; no entry in a lower level came after one that is
-//!   still in the slot.
+//!   its `soonest` and no entry is due before; every entry in a lower level came before the entries
+//!   that are still in the slot.
 //! - **WHEEL-11** A search for the next tick points to an entry of its slot. If that entry leaves,
 //!   the search points to the next one.
 //! - **WHEEL-12** Each holder of the lock touches a constant number of entries, however many are in
@@ -67,7 +67,7 @@
 //! |---|---|---|---|---|
 //! | O1 | lock taken, given back | Acquire, Release | each other | WHEEL-4 |
 //! | O2 | state := FIRED or CLOSED | Release | O3 | WHEEL-6, and the owner sees everything that the driver did before |
-//! | O3 | state read by the owner, without the lock | Acquire | O2 | the same |
+//! | O3 | state read by the owner, without the lock | Acquire | O2 | as O2 |
 //! | O4 | state := WAITING or IDLE, under the lock; read under the lock | Relaxed | – | ordered by O1, or written by the owner itself |
 //!
 //! # What this does not do
@@ -239,8 +239,8 @@ impl Wheel {
         self.earliest.get()
     }
 
-    /// Returns exactly when the first timer is due, while [`Wheel::earliest`] may be too early.
-    /// Checks each entry of a slot, in as many turns as needed.
+    /// Returns the exact tick of the first timer; [`Wheel::earliest`] may be too early. Checks each
+    /// entry of a slot, in as many turns as needed.
     pub fn next(&self) -> u64 {
         loop {
             {
@@ -255,22 +255,22 @@ impl Wheel {
         }
     }
 
-    /// Calls `each` with the waker and the tick of the timers that wait. It runs under the lock, so
-    /// it must not clone the waker or wake with it.
+    /// Calls `each` with the waker and the tick of each timer that waits. `each` runs under the
+    /// lock, so it must not clone the waker or wake with it.
     ///
-    /// It takes the lock anew for each slot. Of a slot with more than [`TIMERS_AT_ONCE`] timers it
-    /// shows the oldest ones only. A timer that moves meanwhile may be shown twice or not at all.
+    /// The lock is taken anew for each slot. If a slot has more than [`TIMERS_AT_ONCE`] timers,
+    /// only the oldest are shown. A timer that moves meanwhile may be shown twice or not at all.
     pub fn for_each_waiting(&self, each: &mut dyn FnMut(&Waker, u64)) {
         for slot in 0..ALL_SLOTS {
             self.lock().levels.for_each_in(slot, TIMERS_AT_ONCE, each);
         }
     }
 
-    /// Ends the wheel: moves the wakers of all its entries to `woken`, and takes no more.
+    /// Closes the wheel: it takes no more entries. Moves the wakers of all its entries to `woken`.
     pub fn close(&self, woken: &mut VecDeque<Waker>) {
         let on_earlier = self.lock().on_earlier.take();
-        // Drop it without the lock: it may be the last reference to foreign state, whose drop runs
-        // foreign code.
+        // Drop this `Arc` without the lock: it may be the last reference to foreign state, whose
+        // drop runs foreign code.
         drop(on_earlier);
         loop {
             woken.reserve(TIMERS_AT_ONCE);

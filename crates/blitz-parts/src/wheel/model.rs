@@ -161,7 +161,7 @@ fn wheel_4_slots_are_touched_under_the_lock_only() {
 }
 
 #[test]
-fn wheel_6_a_fired_timer_is_its_owners() {
+fn wheel_6_a_fired_timer_belongs_to_its_owner() {
     check(80, Some(3), poll_against_fire);
     check(80, None, || owner_against_driver(drops, true));
 }

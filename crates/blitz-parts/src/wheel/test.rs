@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Mutex};
 use std::task::{Wake, Waker};
 
-/// Remembers the last tick that it was notified of.
+/// Remembers the last tick that it was notified of, and counts the notifications.
 #[derive(Default)]
 struct Told(AtomicU64, AtomicUsize);
 
@@ -35,7 +35,7 @@ impl Wake for Named {
 struct Twins {
     wheel: &'static Wheel,
     entries: Vec<Pin<Box<Entry>>>,
-    /// By tick, and then by the order of insertion.
+    /// The timers by tick, and then by the order of insertion.
     expected: BTreeMap<(u64, usize), usize>,
     keys: Vec<Option<(u64, usize)>>,
     woken: Arc<Mutex<Vec<usize>>>,
@@ -169,7 +169,7 @@ enum Op {
     Reset(usize, u64),
     Cancel(usize),
     Advance(u64, usize),
-    /// One turn only.
+    /// Runs one turn of a driver only.
     Step(u64, usize),
     Next,
 }
@@ -212,7 +212,7 @@ fn run(start: u64, ops: Vec<Op>) {
             Op::Reset(timer, distance) => twins.reset(timer, at(distance)),
             Op::Cancel(timer) => twins.cancel(timer),
             Op::Advance(distance, max) => {
-                // Never to the last tick, which stands for "never".
+                // Do not advance to the last tick, which stands for "never".
                 let now = at(distance).min(NEVER - 1);
                 twins.advance(now, max);
             }
@@ -234,7 +234,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(1_000))]
 
     #[test]
-    fn wheel_2_it_behaves_like_a_sorted_map(
+    fn wheel_2_a_wheel_behaves_like_a_sorted_map(
         start in distance(),
         ops in prop::collection::vec(op(), 1..80),
     ) {
@@ -242,7 +242,7 @@ proptest! {
     }
 
     #[test]
-    fn wheel_10_it_does_so_between_the_turns_of_a_driver(
+    fn wheel_10_a_wheel_behaves_like_a_sorted_map_between_turns(
         start in distance(),
         ops in prop::collection::vec(op_between_turns(), 1..160),
     ) {
@@ -301,9 +301,10 @@ fn crowd(count: usize, tick: u64) -> (&'static Wheel, Vec<Entry>) {
     (wheel, crowd)
 }
 
-/// The entries stay where they are: no caller moves the vector's contents before it is dropped.
+/// Pins the entries. They stay where they are: no caller moves a vector's contents before the
+/// vector is dropped.
 fn pinned(crowd: &mut [Entry]) -> impl Iterator<Item = Pin<&mut Entry>> {
-    // SAFETY: see above.
+    // SAFETY: the entries stay where they are, as the documentation says.
     crowd.iter_mut().map(|entry| unsafe { Pin::new_unchecked(entry) })
 }
 
@@ -332,7 +333,7 @@ fn wheel_12_no_turn_touches_more_than_its_share_of_a_million_timers() {
     }
     assert_eq!(fired.len(), MANY + inserted);
     assert!(crowd.iter().all(|entry| entry.state() == Waiting::Fired));
-    // Each was moved once, from level 1 to level 0, and fired once.
+    // Each timer was moved once, from level 1 to level 0, and fired once.
     let share = (2 * MANY).div_ceil(TIMERS_AT_ONCE);
     assert!(turns + 1 >= share, "{turns} turns, but the work takes {share}");
     end(wheel);
@@ -393,7 +394,7 @@ fn wheel_12_a_wheel_is_closed_in_turns() {
     let mut woken = VecDeque::new();
     assert!(wheel.lock().levels.close(8, &mut woken));
     assert_eq!(woken.len(), 8);
-    // Waiting timers may leave, or be moved.
+    // Timers that still wait may leave between two turns, or be moved.
     let mut waiting = pinned(&mut crowd).filter(|entry| entry.state() == Waiting::Yes);
     waiting.next().unwrap().cancel();
     assert!(waiting.next().unwrap().reset(7));
@@ -424,14 +425,14 @@ fn wheel_10_half_after_half_leaves_a_slot_that_is_being_cleared() {
         assert!(wheel.earliest() <= TICK || cfg!(miri));
     }
     while wheel.expire(TICK, TIMERS_AT_ONCE, &mut fired) {}
-    assert_eq!(fired.len() + cancelled, MANY, "each was fired, or cancelled");
+    assert_eq!(fired.len() + cancelled, MANY, "each timer was fired, or cancelled");
     assert!(crowd.iter().all(|entry| entry.state() != Waiting::Yes));
     assert_eq!(wheel.next(), NEVER);
     end(wheel);
 }
 
 #[test]
-fn wheel_1_the_last_ticks_have_a_place_and_never_comes_last() {
+fn wheel_1_the_last_ticks_have_a_place_and_a_timer_at_never_is_not_fired() {
     let mut twins = Twins::new(4, 0);
     // The top level has 16 slots only; the last of them ends with the last tick.
     for (timer, tick) in [NEVER - 1, NEVER, 1 << 63, NEVER - 64].into_iter().enumerate() {
@@ -442,7 +443,7 @@ fn wheel_1_the_last_ticks_have_a_place_and_never_comes_last() {
         twins.advance(now, 1);
     }
     assert_eq!(twins.entries[1].state(), Waiting::Yes, "a timer at NEVER does not fire");
-    // As overdue as possible.
+    // This timer is as overdue as possible.
     twins.insert(0, 0);
     twins.advance(NEVER - 1, 1);
     twins.close();

@@ -28,7 +28,7 @@ impl Arena {
         task
     }
 
-    /// As `settle`, with `count` tasks, numbered in the order of their slots.
+    /// Gives the next slots to `count` tasks, numbered in the order of their slots.
     fn settle_all(&mut self, count: usize) -> Numbered {
         let tasks = Numbered::new(count);
         for number in 0..count {
@@ -71,7 +71,7 @@ fn bitmap_1_a_signalled_task_leaves_once() {
 }
 
 #[test]
-fn bitmap_1_half_of_a_word_is_taken_at_once() {
+fn bitmap_1_half_of_a_word_is_taken_in_one_call() {
     let mut arena = Arena::new();
     let tasks = arena.settle_all(70);
     for number in 0..70 {
@@ -116,7 +116,7 @@ fn bitmap_3_a_signal_is_in_every_summary() {
     assert_eq!(arena.signals.tree().snapshot_leaves(), [0b10]);
     assert_eq!(arena.signals.tree().snapshot_summary(), [0b1]);
     let signalled = arena.signals.signal(tasks.give(0), || false);
-    assert!(!signalled.activated, "the leaf is there already");
+    assert!(!signalled.activated, "the leaf is in the root already");
     assert_eq!(arena.signals.tree().snapshot_leaves(), [0b11]);
     let mut taken = tasks.take_all(arena.take_all(&Cursor::default()));
     assert_eq!(taken, [0, 64]);
@@ -172,8 +172,8 @@ fn bitmap_6_an_awake_worker_may_take_a_permit() {
     let sleeper = arena.signals.lie_down();
     assert_eq!(arena.signal(tasks.give(0)), Told::WakeOne);
     assert!(arena.signals.try_acquire().is_some());
-    assert!(arena.signals.try_acquire().is_none(), "there was one");
-    assert!(arena.signals.get_up(sleeper).is_none(), "and it is gone");
+    assert!(arena.signals.try_acquire().is_none(), "there was one permit");
+    assert!(arena.signals.get_up(sleeper).is_none(), "that permit is gone");
     let taken = tasks.take_all(arena.take_all(&Cursor::default()));
     tasks.assert_each_once(taken);
 }
@@ -196,7 +196,7 @@ fn bitmap_7_an_idle_tree_is_empty_after_a_look() {
 }
 
 #[test]
-fn bitmap_10_a_setter_after_the_end_gets_closed() {
+fn bitmap_10_a_setter_after_the_end_is_told_closed() {
     let mut arena = Arena::new();
     let tasks = arena.settle_all(3);
     let sleeper = arena.signals.lie_down();

@@ -42,7 +42,7 @@ fn bitmap_8_a_stale_identity_frees_nothing() {
     assert_eq!(signals.reserve(&mut stock, 1, SOMEBODY), place, "the last slot freed is next");
     let second = signals.identity(place);
     assert_ne!(first, second);
-    assert!(!signals.free(&mut stock, first), "it is another task's");
+    assert!(!signals.free(&mut stock, first), "the slot is another task's");
     assert_eq!(signals.tenants().len(), 1);
     assert!(signals.free(&mut stock, second));
     assert!(signals.tenants().is_empty());

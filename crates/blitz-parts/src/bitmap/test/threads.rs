@@ -35,7 +35,8 @@ impl Crowd {
         }
     }
 
-    /// A task in a slot of its own. It counts its run if it sees the word written for it.
+    /// Creates a task in a slot of its own. The task counts its run if it sees the word that was
+    /// written for it.
     fn task(&self, number: usize, stock: &mut SlotCache) -> Runnable {
         let (ran, written) = (self.ran.clone(), self.written.clone());
         let task = task(move || {
@@ -64,7 +65,7 @@ impl Crowd {
         }
     }
 
-    /// Runs tasks until all have been run. The slot of each is freed into the worker's slot cache.
+    /// Runs tasks until all have been run. The slot of each task goes to the worker's slot cache.
     fn work(&self, worker: usize) {
         let (cursor, mut stock) = (Cursor::default(), SlotCache::of_worker(worker));
         while self.left.load(Relaxed) > 0 {

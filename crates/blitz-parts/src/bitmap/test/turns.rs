@@ -15,7 +15,7 @@ fn bitmap_12_tasks_of_one_leaf_take_turns() {
     for turn in 0..3 * COUNT {
         let task = arena.signals.take_own(&cursor, 0, 1).task;
         let number = tasks.take_all(task)[0];
-        assert_eq!(number, turn % COUNT, "each is signalled at once, and waits for all others");
+        assert_eq!(number, turn % COUNT, "each is signalled when taken, and waits for all others");
         assert_eq!(arena.signal(tasks.give(number)), Told::Nobody);
     }
     let taken = tasks.take_all(arena.take_all(&cursor));
@@ -84,7 +84,7 @@ fn bitmap_12_tasks_of_several_leaves_take_turns() {
 }
 
 #[test]
-fn bitmap_12_one_that_goes_round_meets_tasks_of_all_partitions() {
+fn bitmap_12_a_worker_that_goes_round_takes_tasks_of_all_partitions() {
     let mut arena = Arena::new();
     let tasks = arena.settle_all(2 * SLOTS_PER_LEAF + 1);
     let busy = [0, 5, SLOTS_PER_LEAF, 2 * SLOTS_PER_LEAF];

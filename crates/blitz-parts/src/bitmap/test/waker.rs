@@ -47,9 +47,9 @@ fn bitmap_11_a_worker_knows_its_own_leaves() {
     assert_eq!(sync(0, 1), 0b1010);
     let cursor = Cursor::default();
     let own = signals.take_own(&cursor, 1, 4).task;
-    assert!(signals.take_own(&cursor, 1, 4).task.is_none(), "the other is not in its part");
+    assert!(signals.take_own(&cursor, 1, 4).task.is_none(), "the other is in another partition");
     let other = signals.take_any(&cursor, 0).task;
-    assert_eq!([0, 1, 2, 3].map(|worker| sync(worker, 4)), [0, 0, 0, 1], "summaries go late");
+    assert_eq!([0, 1, 2, 3].map(|worker| sync(worker, 4)), [0, 0, 0, 1], "summaries stay a while");
     let taken = tasks.take_all([own, other].into_iter().flatten());
     assert_eq!(taken, [0, 1]);
     tasks.assert_each_once(taken);
@@ -89,6 +89,6 @@ fn bitmap_11_leaves_have_one_owner_each() {
         let owners = (0..20).map(|leaf| SummaryTree::compute_partition_owner(leaf, workers));
         assert!(owners.enumerate().all(|(leaf, owner)| owner == leaf % workers));
     }
-    assert_eq!(SummaryTree::compute_partition_owner(7, 0), 0, "no workers count as one");
+    assert_eq!(SummaryTree::compute_partition_owner(7, 0), 0, "zero workers count as one");
     assert!(!Arena::new().signals.has_any());
 }

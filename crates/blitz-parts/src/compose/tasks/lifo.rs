@@ -5,8 +5,8 @@ use crate::compose::Event;
 use crate::prim::{Step, canary, check, thread};
 use crate::queue::fixture::run;
 
-/// Worker 0 schedules two tasks; the first is evicted, and worker 0 sits in a leaf until it has
-/// run.
+/// Worker 0 schedules two tasks, and the second evicts the first. Then worker 0 is busy, and looks
+/// for no task, until the first task has run.
 fn eviction() {
     let crew = Crew::new(2);
     let worker = crew.start(1);
@@ -34,7 +34,8 @@ fn canary_an_eviction_without_the_light_fence() {
     canary(&[Step::BarrierLight], Some(3), eviction);
 }
 
-/// Worker 0 has a task in its slot and runs it late: either the watch or worker 0 takes it.
+/// Worker 0 has a task in its slot, and takes it late. The watch tries to take the task at the same
+/// time. Only one of them gets it.
 fn rescue() {
     let crew = Crew::new(2);
     let worker = crew.start(1);

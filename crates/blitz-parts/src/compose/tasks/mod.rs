@@ -78,7 +78,7 @@ impl Crew {
         self.sleep.new_task();
     }
 
-    /// `Tasks::put_back`, without the announcement.
+    /// `Tasks::put_back`. It does not announce a task in the ring: `schedule` and `push` do.
     fn put_back(&self, worker: usize, task: Runnable) {
         let refused = match self.ring(worker).push(task) {
             Pushed::Ok => return,
@@ -96,7 +96,7 @@ impl Crew {
         }
     }
 
-    /// `Owner::find`; with `search` also in the rings of others.
+    /// `Owner::find`. If `search`, it also looks into the rings of other workers.
     fn find(&self, worker: usize, search: bool) -> Option<Runnable> {
         self.next_task(worker)
             .or_else(|| self.take_queued(worker))

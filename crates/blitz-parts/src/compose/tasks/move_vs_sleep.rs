@@ -1,8 +1,8 @@
 //! Tasks move between queues while a worker falls asleep. A sleeper's last look does not see them
 //! while they move.
 //!
-//! In each model worker 0 gets two tasks, and the first waits for the second. The sleeper does not
-//! look where worker 0 takes them from, so worker 0 always gets both.
+//! In the first three models worker 0 gets two tasks, and the first task waits for the second. The
+//! sleeper does not look where worker 0 takes the tasks from, so worker 0 always gets both.
 
 use super::Crew;
 use crate::compose::Event;
@@ -18,7 +18,7 @@ fn first_waits_for_second() -> [Runnable; 2] {
     [second.waiting_task(), second.task()]
 }
 
-/// A ring with the two tasks and two more, so that the two are half of it.
+/// A ring with the two tasks and then two more. So a thief that steals half gets the two tasks.
 fn someones_ring() -> Ring<4> {
     let ring = Ring::new();
     for task in first_waits_for_second().into_iter().chain([task(|| ()), task(|| ())]) {
@@ -35,7 +35,7 @@ fn a_batch() -> Chain {
     queue.pop_batch(2)
 }
 
-/// Worker 0 is busy, so it does not count as searching, and steals.
+/// Worker 0 steals. It is busy, so it does not count as searching.
 fn a_busy_thief() {
     let crew = Crew::new(2);
     let ring = someones_ring();
@@ -101,7 +101,7 @@ fn a_searcher_steals() {
 #[test]
 fn sleep_3_a_searcher_that_stole_wakes_another() {
     check(5_500, Some(4), a_searcher_steals);
-    // This does not rely on announcements of the searcher during its search, either.
+    // The second task is found even if the searcher announces nothing during its search.
     check_without(Step::SleepTaskWakes, 5_500, Some(4), a_searcher_steals);
 }
 
@@ -127,9 +127,10 @@ fn canary_a_searcher_keeps_its_batch_to_itself() {
     canary(&[Step::SleepCascade], Some(3), two_searchers_and_the_queue);
 }
 
-/// Worker 1 may look before there is a task, and register as a sleeper after worker 0 has put two
-/// tasks into its ring, has taken the first and sits in a leaf. With private jobs this needs the
-/// event counter. Tasks do not need it, because each task is announced.
+/// Worker 1 may look before there is a task. Then worker 0 puts two tasks into its ring, takes the
+/// first one, and is busy: it looks for no task. Only then worker 1 registers as a sleeper. With
+/// private jobs worker 1 would need the event counter to notice the second. With tasks it does not
+/// need the counter, because each task is announced.
 fn the_first_goes_before_the_sleeper_registers() {
     let crew = Crew::new(2);
     let sleeper = crew.start_once(1);

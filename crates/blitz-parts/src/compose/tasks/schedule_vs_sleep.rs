@@ -5,7 +5,7 @@ use crate::compose::Event;
 use crate::prim::{Step, canary, check, check_without, thread};
 use crate::queue::fixture::run;
 
-/// Worker 0 puts a task into its ring and then sits in a leaf until worker 1 has run it.
+/// Worker 0 puts a task into its ring. Then it looks for no task until worker 1 has run that task.
 fn one_local(asymmetric: bool) {
     let crew = Crew::with_fences(2, asymmetric);
     let worker = crew.start(1);
@@ -41,7 +41,8 @@ fn canary_local_without_the_plain_fence() {
     canary(&[Step::SleepPostFence], Some(3), || one_local(false));
 }
 
-/// Worker 0 has a full ring and puts another task there, so that half of them move to the queue.
+/// Worker 0 has a full ring and puts another task there. So half of the ring's tasks move to the
+/// queue.
 fn local_overflow() {
     let crew = Crew::new(2);
     let events = [(); 5].map(|()| Event::new());
@@ -58,8 +59,8 @@ fn sleep_8_tasks_that_overflow_are_found() {
 }
 
 /// Worker 2 sleeps, worker 1 looks. Worker 0 puts two tasks into its ring, and the first waits for
-/// the second. It wakes no worker if it sees worker 1 look. Worker 1 takes the first and must see
-/// the second, to wake worker 2 for it.
+/// the second. Worker 0 wakes no worker if it sees that worker 1 looks. Worker 1 takes the first
+/// task. It must see the second, so that it wakes worker 2 for the second.
 fn the_taker_passes_on() {
     let crew = Crew::new(3);
     let sleeper = crew.start_once(2);

@@ -4,8 +4,7 @@ use super::Crew;
 use crate::compose::Event;
 use crate::prim::{Step, canary, check, thread};
 
-/// The task runs, or its holder cancels it: the worker, the thread that ends the pool, or the
-/// poster.
+/// The worker runs the task, or the thread that ends the pool cancels it, or the poster does.
 fn stop_against_a_task_from_outside() {
     let crew = Crew::new(1);
     let worker = crew.start(0);

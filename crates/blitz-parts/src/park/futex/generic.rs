@@ -1,7 +1,7 @@
 //! A table of buckets, each a mutex and a condition variable, hashed by the word's address.
 //!
-//! For systems without a futex. Two words may share a bucket: `wake_one` wakes the whole bucket, so
-//! they cause each other spurious returns.
+//! This is the backend for systems without a futex. Two words may share a bucket. `wake_one` wakes
+//! all threads of the bucket, so threads that wait for the other word return spuriously.
 
 use crate::prim::{AtomicU32, Relaxed};
 use std::sync::{Condvar, Mutex, PoisonError};
@@ -24,7 +24,7 @@ fn bucket(word: &AtomicU32) -> &'static Bucket {
     &TABLE[line.wrapping_mul(0x9E37_79B9) % BUCKETS]
 }
 
-/// As [`super::wait`].
+/// Blocks as [`super::wait`] describes.
 pub fn wait(word: &AtomicU32, expected: u32) {
     let bucket = bucket(word);
     let guard = bucket.lock.lock().unwrap_or_else(PoisonError::into_inner);
@@ -34,7 +34,7 @@ pub fn wait(word: &AtomicU32, expected: u32) {
     }
 }
 
-/// As [`super::wake_one`].
+/// Wakes as [`super::wake_one`] describes, and perhaps more threads than one.
 pub fn wake_one(word: &AtomicU32) {
     let bucket = bucket(word);
     // O2: a thread between its re-read and its wait holds this lock.

@@ -19,12 +19,12 @@
 //! | O2 | `wake` | takes the bucket's lock after the word was changed | O1 | FUTEX-1 |
 //!
 //! # What this does not do
-//! No timeouts: liveness never rests on one. No fairness.
+//! It has no timeouts, since liveness never rests on a timeout. It is not fair.
 //!
 //! # Lineage
 //! Linux futex(2), private. `generic` is a hashed table of mutex and condition variable for systems
-//! without a futex; it is compiled and tested everywhere. `model` is the same for the model
-//! checker.
+//! without a futex; it is compiled and tested everywhere. `model` is a table of condition variables
+//! for the model checker.
 
 use crate::prim::AtomicU32;
 

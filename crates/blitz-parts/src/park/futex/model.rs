@@ -85,7 +85,7 @@ mod tests {
         wake_one(&word);
         wake_one(&word);
         waiters.into_iter().for_each(|waiter| waiter.join().unwrap());
-        assert!(WAITING.lock().unwrap().is_empty(), "the last waiter left its entry");
+        assert!(WAITING.lock().unwrap().is_empty(), "the last waiter did not remove the entry");
     }
 
     #[test]

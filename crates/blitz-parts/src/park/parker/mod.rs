@@ -1,8 +1,9 @@
-//! Parks a thread that polls a future by itself. It misses no wake-up, whether that comes before,
-//! during or after the decision to block.
+//! Parks a thread that polls a future by itself. The thread misses no wake-up, whether the wake-up
+//! comes before, during or after the decision to block.
 //!
 //! # Who calls it
-//! `park`: the thread inside `block_on`, outside every pool. `unpark`: its waker, any thread.
+//! `park`: the thread inside `block_on`, outside every pool. `unpark`: any thread, through the
+//! waker of that `block_on`.
 //!
 //! # State
 //! | value | meaning | who sets |
@@ -60,9 +61,9 @@ impl Parker {
         Parker { word: AtomicU32::new(UNPARKED) }
     }
 
-    /// Blocks until `unpark` is called, or returns at once if it was called since the last `park`.
-    /// Spins for a moment first if that has paid off so far: the event often comes sooner than a
-    /// thread falls asleep.
+    /// Blocks until `unpark` is called, or returns at once if `unpark` was called since the last
+    /// `park` returned. Spins for a moment first if that has paid off so far: the event often comes
+    /// sooner than a thread falls asleep.
     pub fn park(&self) {
         if habit::spin_until(|| self.word.load(Relaxed) == NOTIFIED) {
             return self.leave();

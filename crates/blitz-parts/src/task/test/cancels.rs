@@ -45,7 +45,7 @@ fn task_8_a_task_that_is_aborted_while_it_settles_gives_its_place_up() {
     assert!(cancelled(rig.run_one()));
     assert_eq!((rig.settled.load(Relaxed), drops.count()), (1, 1));
     assert!(was_cancelled(&mut join));
-    assert_eq!(rig.owned.close_and_cancel(), 0, "the one that stays ends here");
+    assert_eq!(rig.owned.close_and_cancel(), 0, "the task that stays is ended by the closer");
 }
 
 #[test]
@@ -133,7 +133,7 @@ fn task_9_a_shielded_task_is_polled_although_it_was_aborted() {
     join.abort();
     let waker = gate.waker();
     waker.wake_by_ref();
-    assert!(idle(rig.run_one()), "polled, and back to wait");
+    assert!(idle(rig.run_one()), "the task is polled, and waits again");
     gate.open();
     waker.wake();
     assert!(ended(rig.run_one()));
@@ -190,13 +190,13 @@ fn task_10_closing_ends_waiting_tasks_and_marks_the_rest() {
     }
     queued.task().add_shield().unwrap();
     gate.waker().wake();
-    assert_eq!(rig.owned.close_and_cancel(), 1, "one is in the queue");
+    assert_eq!(rig.owned.close_and_cancel(), 1, "one task is in the queue");
     assert_eq!(rig.owned.len(), 1);
     assert!(was_cancelled(&mut idle_one));
     assert_eq!(rig.owned.close_and_cancel(), 1, "closing twice does no harm");
     assert_eq!(rig.run_all(), 2);
     assert!(was_cancelled(&mut queued));
-    assert!(was_cancelled(&mut late), "it would have joined");
+    assert!(was_cancelled(&mut late), "the task would have joined a closed list");
     assert!(rig.is_well_and_done());
 }
 

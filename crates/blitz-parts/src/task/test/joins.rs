@@ -37,7 +37,7 @@ fn task_5_an_output_is_dropped_with_its_handle() {
     assert_eq!(rig.run_all(), 2);
     assert_eq!(drops.count(), 1, "no handle wants the first output");
     drop(after);
-    assert_eq!(drops.count(), 2, "no handle wants it");
+    assert_eq!(drops.count(), 2, "the second output is dropped with its handle");
     assert!(rig.is_well_and_done());
 }
 
@@ -72,7 +72,7 @@ fn task_7_a_handle_takes_its_waker_along() {
 }
 
 #[test]
-fn task_7_wakers_of_tasks_and_others_take_each_others_place() {
+fn task_7_wakers_of_tasks_and_foreign_wakers_replace_each_other() {
     let (rig, woken, gates) = (Rig::new(), Woken::new(), [Gate::new(), Gate::new()]);
     let mut waiting = gates.each_ref().map(|gate| rig.spawn(gate.pass()));
     assert_eq!(rig.run_all(), 2);
@@ -116,7 +116,7 @@ fn a_task_may_wait_for_a_task() {
     assert_eq!(rig.owned.len(), 2);
     gate.open();
     gate.waker().wake();
-    assert_eq!(rig.run_all(), 2, "the end of one wakes the other");
+    assert_eq!(rig.run_all(), 2, "the end of the inner task wakes the outer task");
     assert!(matches!(outcome(&mut outer), Poll::Ready(Ok(Ok(1)))));
     drop(outer);
     assert!(rig.is_well_and_done());
@@ -143,11 +143,11 @@ fn a_future_may_hold_its_own_handle() {
 }
 
 #[test]
-fn a_reference_knows_which_task_awaits_its_own() {
+fn a_reference_knows_which_task_awaits_its_task() {
     let (rig, woken, gate) = (Rig::new(), Woken::new(), Gate::new());
     let mut inner = rig.spawn(gate.pass());
     let task = inner.task();
-    assert_eq!(task.awaited_by(), None, "it was not polled");
+    assert_eq!(task.awaited_by(), None, "the handle was not polled");
     assert!(!poll(&mut inner, &woken));
     assert_eq!(task.awaited_by(), None, "the waker is of no task");
     let outer = rig.spawn(poll_fn(move |context| inner.poll(context)));
@@ -159,7 +159,7 @@ fn a_reference_knows_which_task_awaits_its_own() {
     gate.open();
     waker.wake();
     assert!(ended(rig.run_one()));
-    assert_eq!(task.awaited_by(), None, "it has ended");
+    assert_eq!(task.awaited_by(), None, "the task has ended");
     assert!(ended(rig.run_one()));
     drop((outer, task));
     assert!(rig.is_well_and_done());

@@ -176,7 +176,7 @@ fn too_many_references_end_the_process_and_it_says_why() {
     if std::env::var_os(OVERFLOW).is_some() {
         // SAFETY: the entry keeps the task alive.
         let reference = unsafe { TaskRef::from_header(task.header()) };
-        // The entry and the join handle hold one each, and this is the third.
+        // The entry, the join handle and `reference` hold one reference each.
         for _ in 0..MOST_REFERENCES - 3 {
             core::mem::forget(reference.clone());
         }
@@ -189,7 +189,7 @@ fn too_many_references_end_the_process_and_it_says_why() {
     let mut command = Command::new(program);
     command.args(["--exact", name, "--nocapture"]).env(OVERFLOW, "1");
     let ended = command.output().expect("it starts");
-    assert!(!ended.status.success(), "it ends before the count wraps");
+    assert!(!ended.status.success(), "the child ends before the count wraps");
     let said = String::from_utf8_lossy(&ended.stderr);
     let why = said.split_once("8388608 references\n").map(|(_, why)| why);
     assert!(

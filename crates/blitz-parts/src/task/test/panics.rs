@@ -180,7 +180,7 @@ fn a_waker_whose_drop_panics_does_so_where_it_is_replaced() {
         join.poll(&mut Context::from_waker(&woken.waker())).is_pending()
     }));
     assert_eq!(text(&polled.expect_err("it panics")), "drop");
-    assert_eq!(woken.wakers(), 1, "the new one is in its place all the same");
+    assert_eq!(woken.wakers(), 1, "the new waker is in the header all the same");
     assert!(ended(rig.run_one()));
     assert_eq!((woken.count(), woken.wakers()), (1, 0));
 

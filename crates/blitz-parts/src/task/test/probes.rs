@@ -29,12 +29,12 @@ fn is_here(stacks: &[std::backtrace::Backtrace]) -> bool {
 fn task_13_a_probe_shows_where_the_waker_is_kept_and_leaves_an_ordinary_one() {
     let (rig, place) = (Rig::new(), Arc::new(Mutex::new(None)));
     let join = rig.spawn(keeps_its_waker(place.clone()));
-    assert!(Probe::begin(join.task()).is_none(), "it does not wait yet");
+    assert!(Probe::begin(join.task()).is_none(), "the task does not wait yet");
     assert!(idle(rig.run_one()));
     let ordinary = place.lock().unwrap().clone().unwrap();
     let probe = Probe::begin(join.task()).unwrap();
-    assert!(Probe::begin(join.task()).is_none(), "one at a time");
-    assert_eq!((rig.queued(), Probe::wait(&mut [], Duration::ZERO)), (1, 0), "it wakes its task");
+    assert!(Probe::begin(join.task()).is_none(), "a task has one probe at a time");
+    assert_eq!((rig.queued(), Probe::wait(&mut [], Duration::ZERO)), (1, 0), "a probe is a wake");
     assert!(idle(rig.run_one()));
     let mut probes = [probe];
     assert_eq!(Probe::wait(&mut probes, Duration::from_secs(600)), 1);
@@ -45,7 +45,7 @@ fn task_13_a_probe_shows_where_the_waker_is_kept_and_leaves_an_ordinary_one() {
     let kept = place.lock().unwrap().clone().unwrap();
     assert!(kept.will_wake(&ordinary));
     assert_eq!(task_of(&kept), Some(join.task().address()));
-    // Later polls are as those before.
+    // Later polls have the ordinary waker again.
     kept.wake();
     assert!(idle(rig.run_one()));
     assert!(place.lock().unwrap().as_ref().unwrap().will_wake(&ordinary));
@@ -65,7 +65,7 @@ fn task_13_a_task_that_is_not_polled_in_time_shows_nothing() {
     let [probe] = probes;
     assert!(probe.end().is_none());
     let before = place.lock().unwrap().clone().unwrap();
-    assert!(idle(rig.run_one()), "the wake stays");
+    assert!(idle(rig.run_one()), "the probe's wake still causes a poll");
     assert!(place.lock().unwrap().as_ref().unwrap().will_wake(&before));
     join.abort();
     drop((join, before, place));
@@ -143,7 +143,7 @@ fn task_13_each_wait_counts_the_polls_of_its_own_probes() {
     assert!(rig.is_well_and_done());
 }
 
-/// Polls a handle as a task does that awaits it.
+/// Awaits another task through its handle.
 fn awaits(mut join: Join<usize>) -> impl Future<Output = usize> + Send {
     poll_fn(move |context| join.poll(context).map(Result::unwrap))
 }
@@ -157,7 +157,7 @@ fn task_13_a_task_that_awaits_another_still_does_after_a_probe() {
     assert_eq!(rig.run_all(), 2);
     let probe = Probe::begin(outer.task()).unwrap();
     assert!(idle(rig.run_one()));
-    assert_eq!(task.awaited_by(), Some(outer.task().address()), "its waker is kept as its address");
+    assert_eq!(task.awaited_by(), Some(outer.task().address()), "the waker is kept as an address");
     assert_eq!(probe.end().unwrap().len(), 1);
     gate.open();
     gate.waker().wake();

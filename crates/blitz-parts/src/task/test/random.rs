@@ -95,7 +95,7 @@ impl Stage {
             }
             if script.panic {
                 drop(script);
-                // Not by `panic!`, whose hook would print hundreds of backtraces.
+                // `panic!` would call the hook, which would print hundreds of backtraces.
                 resume_unwind(Box::new("as told"));
             }
             if script.finish { Poll::Ready(output.take().expect("once")) } else { Poll::Pending }
