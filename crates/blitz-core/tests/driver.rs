@@ -209,7 +209,7 @@ fn tasks_that_are_woken_together_do_not_wait_for_one_that_is_stuck() {
         let pool = pool(workers);
         let window = window(&pool.handle());
         for _ in 0..20 {
-            // The task that is polled first blocks until the other one is polled.
+            // The task that is polled first blocks until the other task is polled.
             let both = Arc::new(Barrier::new(2));
             let (wake, woken) = mpsc::channel::<Waker>();
             let tasks = [wake.clone(), wake].map(|wake| {
@@ -246,7 +246,7 @@ fn a_sleeper_that_found_the_lease_taken_enters_the_driver_once_the_holder_is_stu
     let before: u64 = parks().iter().sum();
     let held = |_| Ok(Arc::new(Window { held: AtomicBool::new(true), ..Window::default() }));
     let window = driver::of(&pool.handle(), held).unwrap();
-    // One worker is in the driver, so the other one sleeps elsewhere.
+    // One worker is in the driver, so the other worker sleeps elsewhere.
     while window.polls.load(SeqCst) == 0 || parks().iter().sum::<u64>() == before {
         std::thread::yield_now();
     }
@@ -298,7 +298,8 @@ fn events_come_between_stolen_jobs() {
             done.fetch_add(1, SeqCst);
         });
     }
-    // One worker takes all jobs and is stuck in the first; the other steals one after the other.
+    // One worker takes all jobs and is stuck in the first. The other worker steals the rest, one by
+    // one.
     one.send(()).unwrap();
     begins.recv().unwrap();
     window.tell(Waker::from(Arc::new(Counts(done, woken))));
@@ -440,7 +441,7 @@ fn a_shielded_section_gets_its_event_while_an_adopting_pool_ends() {
 }
 
 #[test]
-fn a_waker_that_panics_keeps_no_other_from_being_called() {
+fn the_other_wakers_are_called_although_one_panics() {
     struct Bad;
     impl Wake for Bad {
         fn wake(self: Arc<Self>) {
@@ -481,7 +482,7 @@ fn the_driver_is_notified_of_idleness_and_of_the_end() {
     assert_eq!(window.ends.load(SeqCst), 0);
     drop(pool);
     assert_eq!(window.ends.load(SeqCst), 1);
-    assert!(Arc::ptr_eq(&window, &self::window(&handle)), "it is still there");
+    assert!(Arc::ptr_eq(&window, &self::window(&handle)), "the driver is still there");
 }
 
 #[test]
@@ -592,7 +593,7 @@ fn waiting(pool: &Pool, wakers: &mpsc::Sender<Waker>, done: mpsc::Sender<usize>,
 
 #[test]
 fn tasks_woken_by_one_visit_are_polled_in_order() {
-    // More than a ring has room for.
+    // The last count is more than a ring has room for.
     for count in [1, 2, 100, 1_000] {
         // A signal tree has its own order.
         let pool =
@@ -660,7 +661,7 @@ fn a_task_woken_beside_a_wait_does_not_wait_for_later_work() {
 }
 
 #[test]
-fn only_wakers_of_a_pools_tasks_only_queue() {
+fn wakers_of_pool_tasks_are_prompt_and_those_of_local_tasks_are_not() {
     let of = |pool: Option<&Pool>| {
         let (send, receive) = mpsc::channel();
         let look = poll_fn(move |cx| {

@@ -9,16 +9,16 @@ use std::sync::Arc;
 
 /// The context of another runtime, which a pool keeps for its threads.
 pub(crate) trait Ambient: Any + Send + Sync {
-    /// Enters the context on this thread until the guard is dropped, on this thread.
+    /// Enters the context on this thread until the guard is dropped.
     ///
-    /// Guards are dropped newest first. Returns `None` if this context is already current, or if
-    /// the thread's locals are being destroyed.
+    /// The guard must be dropped on this thread, before any older guard. Returns `None` if this
+    /// context is already current, or if the thread's locals are being destroyed.
     fn enter(&self) -> Option<AmbientGuard>;
 
     /// Returns whether the current thread belongs to the other runtime.
     fn is_here(&self) -> bool;
 
-    /// Ends the other runtime and waits for its threads, unless called on one of them.
+    /// Ends the other runtime. Waits for its threads, unless it is called on one of them.
     ///
     /// Called once, by the last worker, when its pool has no tasks left.
     fn end(&self);

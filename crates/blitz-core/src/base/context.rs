@@ -72,7 +72,7 @@ impl Current {
 pub(crate) struct Budget(u32);
 
 impl Budget {
-    /// No limit: outside tasks, and in `unconstrained`.
+    /// No limit. Code outside tasks and outside `block_on` has it, and code in `unconstrained`.
     pub(crate) const UNLIMITED: Budget = Budget(u32::MAX);
     /// The budget of every new poll.
     pub(crate) const FULL: Budget = Budget(BUDGET_PER_POLL);
@@ -92,8 +92,8 @@ pub(crate) struct Polling {
 }
 
 impl Polling {
-    /// Notes that the current thread polls `task` from now on. The task must live until this is
-    /// dropped.
+    /// Notes that the current thread polls `task` from now on. The task must live until the
+    /// returned value is dropped.
     #[inline]
     pub(crate) fn begin(task: NonNull<Header>) -> Polling {
         POLLED.with(|polled| {
@@ -177,7 +177,7 @@ pub(crate) fn layer() -> u32 {
     POLLED.try_with(|polled| polled.depth.get() + polled.asides.get()).unwrap_or(0)
 }
 
-/// The task that the current thread polls. None inside `block_on`'s own future.
+/// Returns the task that the current thread polls. `block_on`'s own future is not a task.
 pub(crate) fn task() -> Option<TaskRef> {
     let header = POLLED.try_with(|polled| polled.task.get()).ok().and_then(Current::task)?;
     // SAFETY: the worker that polls holds a reference until `Polling` is dropped.

@@ -162,7 +162,7 @@ impl fmt::Display for BuildError {
     }
 }
 
-// `unwrap`, and a `main` that returns the error, print this, so it contains the advice.
+// `unwrap`, and a `main` that returns the error, print this text, so it contains the advice.
 impl fmt::Debug for BuildError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "BuildError({self})")
@@ -175,7 +175,8 @@ impl std::error::Error for BuildError {
     }
 }
 
-/// For functions that return `io::Error`. Keeps the kind of a system error.
+/// Lets `?` return the error from functions that return `io::Error`. Keeps the kind of a system
+/// error.
 impl From<BuildError> for io::Error {
     fn from(error: BuildError) -> io::Error {
         let kind = match error.io_error() {
@@ -354,7 +355,8 @@ impl JoinError {
     }
 }
 
-/// For functions that return `io::Error`. Tokio has this conversion, too.
+/// Lets `?` return the error from functions that return `io::Error`. Tokio has this conversion,
+/// too.
 ///
 /// ```
 /// # fn main() -> std::io::Result<()> {

@@ -62,8 +62,8 @@ fn canary_an_output_has_no_owner() {
     canary(Step::TaskCompleteUnwanted, aborts);
 }
 
-/// A task that waits for ever is aborted, and the task that waits for its end is notified.
-fn abort_of_one_that_waits() {
+/// A task that waits for ever is aborted, and the thread that waits for its end is notified.
+fn abort_of_a_waiting_task() {
     let runtime = Runtime::new(2);
     let waits = runtime.spawn(std::future::pending::<()>());
     let aborter = thread::spawn({
@@ -76,13 +76,13 @@ fn abort_of_one_that_waits() {
 }
 
 #[test]
-fn one_that_waits_is_aborted() {
-    check(1_000, abort_of_one_that_waits);
+fn a_waiting_task_is_aborted() {
+    check(1_000, abort_of_a_waiting_task);
 }
 
 #[test]
 fn canary_an_abort_schedules_nothing() {
-    canary(Step::TaskAbortSchedules, abort_of_one_that_waits);
+    canary(Step::TaskAbortSchedules, abort_of_a_waiting_task);
 }
 
 /// Shielded sections end although their tasks are aborted; the code after them does not begin.

@@ -52,7 +52,7 @@ fn a_pool_is_dropped_beside_its_adopted_thread() {
     check(4_000, dropped_elsewhere);
 }
 
-/// A job of the other worker posts a job to the adopted one while another thread drops the pool.
+/// A job on the other worker posts a job to the adopted worker while another thread drops the pool.
 fn mail_at_the_end() {
     let runtime = Runtime::of(any_settings(2).use_current_thread());
     let (gate, team) = (Gate::new(), runtime.team.clone());
@@ -146,8 +146,8 @@ fn canary_a_lent_thread_makes_no_room() {
     canary(Step::AdoptionMakesRoom, lent);
 }
 
-/// The adopted thread drops the pool inside an operation. At the end of the operation it hands the
-/// worker over to another thread, or retires it.
+/// The adopted thread drops the pool inside an operation. At the end of the operation the adopted
+/// thread hands its worker over to another thread, or retires the worker.
 fn drops_inside() {
     let runtime = Runtime::of(any_settings(1 + any_below(2)).use_current_thread());
     let (handle, pool) = (runtime.pool.handle(), runtime.pool);

@@ -1,5 +1,5 @@
-//! Polls that block their worker until another task has run. As long as one worker is free, it must
-//! find every runnable task that lies where other workers may look.
+//! Polls that block their worker until another task has run. As long as one worker is free, that
+//! worker must find every runnable task of the blocked workers that lies where it may look.
 
 use super::futures::{Event, yield_now};
 use super::{Runtime, canary, check, spawn, still};
@@ -73,8 +73,8 @@ fn spawned_tasks_wait_for_each_other() {
     check(4_000, chain_from_inside);
 }
 
-/// A task spawns a second task, which will block their worker. Then the first task yields. It must
-/// go on although its worker is blocked.
+/// A task spawns a second task, which will block their worker. Then the first task yields. The
+/// first task must go on although its worker is blocked.
 fn yields_to_a_blocker() {
     let runtime = Runtime::new(2);
     let root = runtime.spawn(async {

@@ -39,7 +39,7 @@ fn closures_that_block_have_threads() {
     check(3_000, wait_for_each_other);
 }
 
-/// One thread is idle when two closures arrive, and the first waits for the second.
+/// One thread is idle when two closures arrive, and the first closure waits for the second one.
 fn two_for_one_thread() {
     let runtime = Runtime::of(any_settings(1));
     runtime.pool.spawn_blocking(|| ()).join().unwrap();
@@ -68,7 +68,8 @@ fn canary_idle_threads_do_not_hear_of_the_end() {
     canary(Step::BlockingStopTells, still(wait_for_each_other));
 }
 
-/// The pool ends while closures run and wait. They and a foreign thread spawn more.
+/// The pool ends while closures run and wait. These closures and a foreign thread spawn tasks, jobs
+/// and closures meanwhile.
 fn at_the_end() {
     let runtime = Runtime::of(any_settings(1).max_blocking_threads(1));
     let handle = runtime.pool.handle();

@@ -7,7 +7,7 @@ use crate::{block_on, join};
 use blitz_parts::prim::{AtomicUsize, Relaxed, Step, any_below, thread};
 use std::sync::Arc;
 
-/// A thread outside, a job and a task broadcast at the same time.
+/// A thread outside the pool, a job and a task broadcast at the same time.
 fn everywhere() {
     let runtime = Runtime::new(1 + any_below(3));
     let workers = runtime.pool.num_workers();
@@ -65,7 +65,8 @@ fn broadcasts_at_the_end_run() {
     check(2_000, at_the_end);
 }
 
-/// Each of two workers posts a job to the other from its exit handler. The other may have left.
+/// Each of two workers posts a job to the other worker from its exit handler. The other worker may
+/// have left by then.
 fn from_an_exit_handler() {
     let settings = any_settings(2).exit_handler(|index| {
         let worker = current().unwrap();

@@ -193,8 +193,8 @@ impl Socket {
     }
 }
 
-/// Polls a future with a user's waker. A driver must not call such a waker while it holds the
-/// lease.
+/// Polls a future with a user's waker. A worker must not call such a waker while it has the lease
+/// of the driver.
 struct Forwarded<F>(F);
 
 struct Forward {
@@ -311,7 +311,7 @@ fn kept_wakers_wait_for_each_other() {
 }
 
 #[test]
-fn a_kept_waker_that_blocks_keeps_no_other_from_being_called() {
+fn a_kept_waker_that_blocks_does_not_hold_up_other_kept_wakers() {
     check(3_000, kept_wakers_wait_for_each_other);
 }
 
@@ -350,7 +350,7 @@ fn canary_the_watch_does_not_hear_of_a_free_lease() {
     canary(Step::DriverLeaveTells, behind_the_lease);
 }
 
-/// Timers of a clock that advances only when all workers sleep.
+/// Tasks wait for timers. The clock of these timers advances only when all workers sleep.
 fn timers() {
     let runtime = Runtime::new(1 + any_below(2));
     let window = Window::of(&runtime);
@@ -383,7 +383,8 @@ fn canary_the_driver_does_not_hear_that_the_pool_is_idle() {
     canary(Step::DriverIdleTold, still(timers));
 }
 
-/// The pool ends while a job, a poll in `block_on` and a shielded task wait for the driver.
+/// The pool ends while a job in `block_on`, a task's poll in `block_on` and a shielded section wait
+/// for the driver.
 fn end_beside_the_driver() {
     let runtime = Runtime::new(1 + any_below(2));
     let window = Window::of(&runtime);

@@ -123,8 +123,8 @@ fn spawns_at_the_end() {
 }
 
 /// The adopted thread is gone and no thread can replace it, so its worker never leaves. The last
-/// owner of the team cancels its tasks. Meanwhile foreign threads wake some of them, and the end of
-/// one task wakes the next.
+/// owner of the team cancels the team's tasks. Meanwhile foreign threads wake some of these tasks,
+/// and the end of one task wakes the next.
 fn end_without_the_last() {
     struct Opens(Gate);
     impl Drop for Opens {

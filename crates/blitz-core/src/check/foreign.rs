@@ -89,17 +89,17 @@ fn canary_a_waking_worker_takes_no_permit() {
 }
 
 #[test]
-fn canary_a_cleared_leaf_is_not_looked_below() {
+fn canary_a_worker_does_not_look_below_the_leaf_that_it_cleared() {
     canary(Step::SignalClearLooks, gates);
 }
 
 #[test]
-fn canary_a_cleared_root_is_not_looked_below() {
+fn canary_a_worker_does_not_look_below_the_root_that_it_cleared() {
     canary(Step::SignalRootClearLooks, gates);
 }
 
-/// The only worker goes to sleep while a foreign thread wakes its only task. No other worker could
-/// poll it.
+/// The only worker goes to sleep while a foreign thread wakes its only task. There is no other
+/// worker that could poll the task.
 fn alone() {
     let runtime = Runtime::new(1);
     let gate = Gate::new();

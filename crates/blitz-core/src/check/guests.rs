@@ -10,7 +10,8 @@ fn careful(workers: usize) -> Runtime {
     Runtime::of(any_settings(workers).wait_policy(WaitPolicy::DescendantsOnly))
 }
 
-/// A job holds a lock across a `join`. No unrelated job that needs the lock may start on top of it.
+/// A job holds a lock across a `join`. No unrelated job that needs the lock may start on top of
+/// the job that holds it.
 fn a_lock_across_a_join() {
     let runtime = careful(1 + any_below(3));
     let total = Arc::new(Mutex::new(0));
@@ -57,7 +58,7 @@ fn forks_of_forks_are_found() {
     check(3_000, leapfrogs);
 }
 
-/// A scope waits for a job from outside the pool, while the other worker is blocked.
+/// One worker waits in a scope for a job from outside the pool, while the other worker is blocked.
 fn a_scope_fed_from_outside() {
     let runtime = careful(2);
     let (event, blocked) = (Event::new(), Gate::new());

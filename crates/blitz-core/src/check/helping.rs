@@ -8,12 +8,13 @@ use crate::{Scheduler, WaitPolicy, block_on};
 use blitz_parts::prim::{self, Step, any_below};
 use std::future::Future;
 
-/// `block_on` at the limit of a worker's stack. Another worker must run what the future waits for.
+/// Calls `block_on` at the limit of a worker's stack. Another worker must run what the future waits
+/// for.
 pub(super) fn block_on_at_the_limit<F: Future>(future: F) -> F::Output {
     with_room(Room::Mail, || block_on(future))
 }
 
-/// `block_on` on a stack without room for unrelated jobs. The worker still polls tasks.
+/// Calls `block_on` on a stack without room for unrelated jobs. The worker still polls tasks.
 fn block_on_with_tasks<F: Future>(future: F) -> F::Output {
     with_room(Room::Needed, || block_on(future))
 }
@@ -76,7 +77,7 @@ fn canary_ending_another_pool_does_not_notify() {
     canary(Step::RuntimeHelpTells, blocks_after_the_end_of_another_pool);
 }
 
-/// A task waits for tasks that it spawned, and may not poll them itself.
+/// A task waits for tasks that it spawned, and the worker that waits may not poll them itself.
 fn at_the_limit() {
     let runtime = Runtime::new(2);
     let root = runtime.spawn(async {
@@ -123,7 +124,7 @@ fn a_job_for_a_guest() {
         }
     });
     block_on(waits.passed());
-    // The worker may have parked by then.
+    // Give the waiting worker time: in some schedules it parks before the next job is spawned.
     for _ in 0..any_below(100) {
         prim::yield_now();
     }
@@ -142,7 +143,8 @@ fn canary_a_guest_is_not_notified_of_a_job() {
     canary(Step::RuntimeGuestTold, a_job_for_a_guest);
 }
 
-/// One worker is blocked. The other waits for a task from outside, and does not search for work.
+/// One worker is blocked. The other worker waits for a task from outside. It may poll that task,
+/// but does not count as searching for work.
 fn a_task_for_a_guest() {
     let runtime = Runtime::new(2);
     let event = Event::new();
@@ -184,7 +186,8 @@ fn canary_a_guest_is_not_notified_of_a_task() {
     canary(Step::RuntimeTaskGuestTold, a_task_for_a_guest);
 }
 
-/// A job waits for tasks that it spawned, and does not search for work.
+/// A job on the only worker waits for tasks that it spawned. The worker polls them, but does not
+/// count as searching for work.
 fn alone_without_strangers() {
     let runtime = Runtime::new(1);
     let done = Gate::new();

@@ -89,8 +89,8 @@ fn canary_the_latch_is_marked_first() {
     canary(Step::SleepLatchAfterWord, waiting_alone);
 }
 
-/// A job forks two others and blocks until they have run. They stay private unless a thief forces
-/// them.
+/// A job forks two others and blocks until they have run. If the forks were kept private, a thief
+/// has to force them.
 fn leaf() {
     let runtime = Runtime::new(3);
     let done = Gate::new();
@@ -116,7 +116,7 @@ fn sleep_4_private_jobs_of_a_blocked_worker_are_found() {
     check(3_000, leaf);
 }
 
-/// Forks that are taken back or stolen, with jobs spawned above them, beside tasks.
+/// Forks are taken back or stolen. Jobs are spawned above them, and a task runs beside them.
 fn forks() {
     let runtime = Runtime::new(3);
     let ran = Arc::new(AtomicUsize::new(0));

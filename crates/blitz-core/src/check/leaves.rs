@@ -5,8 +5,8 @@ use super::{Runtime, canary, check};
 use crate::block_on;
 use blitz_parts::prim::{Step, thread};
 
-/// Two tasks of one signal word are woken while their worker is busy. The first blocks until the
-/// second has run.
+/// Two tasks of one signal word are woken while their worker is busy. The first task blocks until
+/// the second task has run.
 fn behind_a_blocker() {
     let runtime = Runtime::with_signals(2);
     let (gate, event) = (Gate::new(), Event::new());
@@ -41,6 +41,6 @@ fn a_task_behind_a_blocker_runs_elsewhere() {
 }
 
 #[test]
-fn canary_taking_the_tasks_behind_one_does_not_notify() {
+fn canary_a_worker_that_takes_several_tasks_does_not_notify() {
     canary(Step::RuntimeBehindTells, behind_a_blocker);
 }

@@ -1,5 +1,5 @@
-//! Records the fate of each future and closure of a program. The checker does not see it, so it
-//! adds no steps to a schedule.
+//! Records the fate of each future and closure of a program. The checker does not see these
+//! records, so they add no steps to a schedule.
 
 use std::cell::RefCell;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
@@ -25,7 +25,7 @@ pub(super) struct Record {
     pub(super) polled_now: AtomicBool,
     pub(super) completed: AtomicUsize,
     pub(super) dropped: AtomicUsize,
-    /// Whether it may be dropped without having run.
+    /// Whether the closure may be dropped without having run.
     pub(super) may_be_refused: bool,
 }
 

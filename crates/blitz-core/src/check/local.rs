@@ -7,8 +7,8 @@ use blitz_parts::prim::{Step, any_below, thread};
 use std::cell::Cell;
 use std::rc::Rc;
 
-/// A set runs on a thread outside, or on a worker; its tasks wait for the pool and for other
-/// threads.
+/// A set runs on a thread outside the pool, or on a worker. Its tasks wait for tasks of the pool
+/// and for other threads.
 fn woken_from_elsewhere() {
     let runtime = Runtime::new(1 + any_below(2));
     let (gate, handle) = (Gate::new(), runtime.pool.handle());
@@ -52,7 +52,7 @@ fn local_tasks_are_woken_from_everywhere() {
 }
 
 #[test]
-fn canary_the_driver_of_a_set_is_not_woken() {
+fn canary_the_thread_that_runs_a_set_is_not_woken() {
     canary(Step::LocalPostWakes, woken_from_elsewhere);
 }
 

@@ -16,7 +16,8 @@
 //! # What is not
 //! All accesses are sequentially consistent here, and fences do nothing: a wrong ordering passes.
 //! Arcs are the standard ones, and their counts are not steps of a schedule. No program panics: a
-//! model that unwinds has failed. The schedules are a sample: errors in others stay hidden.
+//! model that unwinds has failed. The schedules are a sample: errors in other schedules stay
+//! hidden.
 
 mod abort;
 mod adoption;
@@ -183,7 +184,7 @@ fn spawn<T: Send + 'static>(future: impl Future<Output = T> + Send + 'static) ->
     Followed::spawn(future, crate::spawn)
 }
 
-/// Starts a task on the pool of `handle`; it may be cancelled at once.
+/// Starts a task on the pool of `handle`. If that pool is ending, the task is cancelled at once.
 fn spawn_on<T: Send + 'static>(
     handle: &crate::Handle,
     future: impl Future<Output = T> + Send + 'static,

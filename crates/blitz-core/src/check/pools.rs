@@ -89,7 +89,7 @@ fn a_pool_is_dropped_by_its_own_task() {
     check(3_000, dropped_by_its_task);
 }
 
-/// The drop of a detached pool waits for nothing. Its jobs still run.
+/// The drop of a detached pool waits for nothing. The pool's jobs still run.
 fn detached() {
     let runtime = Runtime::of(any_settings(1 + any_below(2)).detach_on_drop());
     let (gate, done) = (Gate::new(), Gate::new());

@@ -26,7 +26,7 @@ fn blocked_by_a_task() {
 }
 
 #[test]
-fn a_task_is_polled_beside_one_that_blocks_the_only_worker() {
+fn a_task_is_polled_while_another_task_blocks_the_only_worker() {
     check(1_000, blocked_by_a_task);
 }
 
@@ -52,7 +52,7 @@ fn blocked_by_a_job() {
 }
 
 #[test]
-fn a_job_runs_beside_one_that_blocks_the_only_worker() {
+fn a_job_runs_while_another_job_blocks_the_only_worker() {
     check(1_000, blocked_by_a_job);
 }
 
@@ -61,7 +61,7 @@ fn canary_the_watch_does_not_hear_of_work() {
     canary(Step::WatchHearsOfWork, blocked_by_a_job);
 }
 
-/// A worker calls `block_in_place`, and waits for a task in its own queue.
+/// A task calls `block_in_place`, and blocks until a task in the queue of the same worker has run.
 fn in_place() {
     let runtime = with_spares();
     let root = runtime.spawn(async {

@@ -188,8 +188,8 @@ fn to_the_end() {
 /// The runtime ends in the middle of a program.
 fn cut_off() {
     let runtime = Runtime::new(1 + any_below(7));
-    // No task may block a worker: the task it waits for may be cancelled only after the worker has
-    // left.
+    // No task may block its worker until another task has ended: that other task may be cancelled
+    // only after the worker has left, and a blocked worker does not leave.
     let (roots, opener) = begin(&runtime, World::new(0, Gate::new()));
     if any_below(2) == 0 {
         let [first, ..] = roots;
@@ -208,8 +208,8 @@ fn random_programs_are_cut_off() {
     check(20_000, cut_off);
 }
 
-/// Compares executions in this process with those in another one. Addresses differ between them,
-/// and must not matter.
+/// Compares executions in this process with those in another process. Addresses differ between the
+/// two processes, and must not matter.
 #[test]
 fn a_seed_always_leads_to_the_same_execution() {
     const OTHER: &str = "BLITZ_SHUTTLE_OTHER";

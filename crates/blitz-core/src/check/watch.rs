@@ -1,5 +1,5 @@
-//! The watch looks although no worker is blocked. It takes tasks out of LIFO slots while the owners
-//! use these slots.
+//! The watch takes tasks out of LIFO slots. In most of these programs no worker is blocked, so the
+//! owners use the slots at the same time.
 
 use super::futures::{Event, Gate, yield_now};
 use super::{Runtime, canary, check, spawn};

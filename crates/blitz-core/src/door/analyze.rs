@@ -45,7 +45,8 @@ pub struct Analysis<R> {
     /// The span if each part of the chain that must be stolen starts late by `burden`.
     pub burdened_span: Duration,
     /// The cost of a steal: the median of the pool's
-    /// [`steal_latencies`](crate::PoolMetrics::steal_latencies), if it has stolen often enough.
+    /// [`steal_latencies`](crate::PoolMetrics::steal_latencies). If the pool's workers have not
+    /// stolen often enough for a median, it is a fixed estimate.
     pub burden: Duration,
     /// The number of forks and spawned jobs.
     pub forks: u64,
@@ -146,7 +147,7 @@ impl<R> fmt::Display for Analysis<R> {
     }
 }
 
-/// Runs `f` on one worker, and measures how parallel it is.
+/// Runs `f` on one worker, and measures how parallel `f` is.
 ///
 /// It counts the jobs that `f` forks by [`join`](crate::join), scopes,
 /// [`spawn_cpu`](crate::spawn_cpu), [`spawn_detached`](crate::spawn_detached) and parallel
@@ -160,7 +161,8 @@ impl<R> fmt::Display for Analysis<R> {
 /// runs other threads also counts as work: measure an optimised build on a quiet machine. Awaiting
 /// a job's handle, instead of joining it, does not lengthen the span.
 ///
-/// An analysis inside another one measures its own closure, which also counts for the outer one.
+/// An analysis inside another analysis measures its own closure. The work of that closure also
+/// counts for the outer analysis.
 ///
 /// ```
 /// let analysis = blitz::analyze(|| blitz::join(|| 1, || 2));

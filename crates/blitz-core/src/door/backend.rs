@@ -9,8 +9,8 @@ use std::io;
 
 /// A pool's way to do file and socket operations.
 ///
-/// A value for [`PoolBuilder::backend`](crate::PoolBuilder::backend). `blitz::Backend` is the only
-/// implementation.
+/// [`PoolBuilder::backend`](crate::PoolBuilder::backend) takes a value of a type with this trait.
+/// `blitz::Backend` is the only implementation.
 pub trait IoBackend: Any + Send + Sync {
     /// Called at the end of `build`, with the new pool.
     ///
@@ -22,7 +22,8 @@ pub trait IoBackend: Any + Send + Sync {
 /// Whether any pool's clock was ever paused.
 static EVER_STOPPED: AtomicBool = AtomicBool::new(false);
 
-/// Whether the clock of any pool was ever paused. Until then there is one clock, the system's.
+/// Whether the clock of any pool was ever paused. Before the first pause there is only one clock,
+/// the system's.
 #[inline]
 pub fn is_any_clock_stopped() -> bool {
     EVER_STOPPED.load(Relaxed)

@@ -83,7 +83,7 @@ impl PoolBuilder {
     /// There may be more workers than cores, up to [`Pool::MAX_WORKERS`].
     ///
     /// The variable `BLITZ_WORKERS` applies to [`workers_from_env`](PoolBuilder::workers_from_env),
-    /// to the attribute macros, and to the global pool if this is 0. Other pools ignore it.
+    /// to the attribute macros, and to the global pool if `workers` is 0. Other pools ignore it.
     #[doc(alias = "num_threads")]
     #[doc(alias = "num_workers")]
     #[doc(alias = "worker_threads")]
@@ -176,8 +176,8 @@ impl PoolBuilder {
     /// Other threads may use the pool, too. If one of them waits for the pool, or spawns a task,
     /// while the thread that built it is in none of its operations, the pool starts a thread that
     /// replaces the builder's thread for good. Then time may pass while a future runs in
-    /// `block_on`, as `blitz::time::pause` describes for threads that are not workers. Tasks hold
-    /// the clock in any case.
+    /// `block_on`, as `blitz::time::pause` describes for threads that are not workers. While a task
+    /// runs, the clock never jumps.
     ///
     /// ```
     /// use blitz::time::{Duration, Instant, sleep};
@@ -291,8 +291,8 @@ impl PoolBuilder {
         self
     }
 
-    /// As [`use_current_thread`](PoolBuilder::use_current_thread), until another thread needs the
-    /// pool. [`start_paused`](PoolBuilder::start_paused) uses it.
+    /// Works as [`use_current_thread`](PoolBuilder::use_current_thread) until another thread needs
+    /// the pool. [`start_paused`](PoolBuilder::start_paused) lends the thread in the same way.
     #[cfg(all(test, blitz_shuttle))]
     pub(crate) fn lend_current_thread(mut self) -> Self {
         self.config.lends_thread = true;
@@ -300,7 +300,7 @@ impl PoolBuilder {
     }
 
     /// Lets the drop of the pool return at once. The threads end by themselves once every job that
-    /// was spawned into the pool is done. Default: the drop waits for both.
+    /// was spawned into the pool is done. Default: the drop waits for the jobs and the threads.
     ///
     /// ```
     /// # fn main() -> Result<(), blitz::BuildError> {
@@ -321,7 +321,7 @@ impl PoolBuilder {
 
     /// Publishes every job at once instead of on demand, for tests and comparisons.
     ///
-    /// Systems without an asymmetric fence always do so.
+    /// On systems without an asymmetric fence every pool publishes every job at once.
     #[doc(hidden)]
     pub fn publish_all(mut self) -> Self {
         self.config.publish_all = true;
@@ -476,8 +476,8 @@ impl PoolBuilder {
     /// overrides it. 0 turns spares off.
     ///
     /// A spare thread replaces a worker that is blocked, or serves tasks, timers and sockets while
-    /// all workers compute. The pool starts one when it first needs it. A spare rests while it is
-    /// not needed, and ends with the pool. While it works, [`current_worker_index`] is a number
+    /// all workers compute. The pool starts a spare when it first needs one. A spare rests while it
+    /// is not needed, and ends with the pool. While it works, [`current_worker_index`] is a number
     /// from [`num_workers`](Pool::num_workers) on; the start and exit handlers are called with it.
     ///
     /// [`current_worker_index`]: crate::current_worker_index
@@ -560,7 +560,7 @@ impl PoolBuilder {
     /// A thread other than the workers writes it, in Perfetto's format. It writes at most once per
     /// ten seconds for each trigger; the trigger is ignored in between. The newest `keep` files in
     /// the folder stay, including those of earlier processes; older ones are removed. Only the
-    /// first error is printed to standard error. May be called for several triggers.
+    /// first error is printed to standard error. Call this once for each trigger.
     ///
     /// ```
     /// use blitz::{Pool, TraceTrigger};
@@ -609,7 +609,7 @@ impl PoolBuilder {
         self.build_by(spawn.as_mut().map(|spawn| &mut **spawn as &mut Spawn<'_>))
     }
 
-    /// As [`build`](PoolBuilder::build), with threads that `spawn` starts.
+    /// Builds the pool as [`build`](PoolBuilder::build) does, with threads that `spawn` starts.
     ///
     /// `spawn` has the duties of a [`spawn_handler`](PoolBuilder::spawn_handler). It is only used
     /// during this call, so it may borrow.
@@ -626,7 +626,7 @@ impl PoolBuilder {
     /// ```
     ///
     /// # Errors
-    /// As [`build`](PoolBuilder::build).
+    /// Fails as [`build`](PoolBuilder::build) does.
     pub fn build_with(
         self,
         mut spawn: impl FnMut(ThreadBuilder) -> io::Result<()>,

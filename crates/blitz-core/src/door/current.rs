@@ -35,7 +35,8 @@ pub fn current_worker_index() -> Option<usize> {
 
 /// Returns whether the current worker's own queue holds jobs that have not begun.
 ///
-/// `None` outside a pool. Such a job may be stolen at any moment: use this for heuristics only.
+/// Returns `None` outside a pool. Such a job may be stolen at any moment, so use the answer for
+/// heuristics only.
 ///
 /// ```
 /// assert_eq!(blitz_core::current_worker_has_jobs(), None);
@@ -102,7 +103,8 @@ pub fn metrics() -> PoolMetrics {
 
 /// Returns the state of the current or the global pool, for example for a watchdog.
 ///
-/// It has each counter, latch, deque and task, as data, text and JSON.
+/// The dump has the counters, latches and deques of the workers, and the tasks that have waited. It
+/// is data, and can be written as text and JSON.
 ///
 /// ```
 /// assert!(blitz::dump().to_string().contains("worker 0"));
@@ -160,8 +162,8 @@ pub fn tasks() -> TaskList {
 /// the list: it has said that it blocks, and another thread works in its place. No worker stops for
 /// this call.
 ///
-/// [`PoolBuilder::stall_handler`](crate::PoolBuilder::stall_handler) is called for each of them
-/// that stays stuck for about a tenth of a second.
+/// [`PoolBuilder::stall_handler`](crate::PoolBuilder::stall_handler) is called for each worker that
+/// stays stuck for about a tenth of a second.
 ///
 /// ```
 /// for report in blitz::stalls() {
@@ -179,13 +181,14 @@ pub fn stalls() -> Vec<StallReport> {
 
 /// Returns which task waits for what in the current or the global pool, and which waits never end.
 ///
-/// It knows which tasks wait for each other's join handles, for sockets and other descriptors (and
-/// their peers), for timers, for closures of [`spawn_blocking`](crate::spawn_blocking) and for jobs
-/// of [`spawn_cpu`](crate::spawn_cpu). It also knows which workers wait for each other. It does not
-/// know the holder of a lock or of the other end of a channel: such a wait has an unknown holder.
+/// The explanation knows which tasks wait for each other's join handles, for sockets and other
+/// descriptors (and their peers), for timers, for closures of
+/// [`spawn_blocking`](crate::spawn_blocking) and for jobs of [`spawn_cpu`](crate::spawn_cpu). It
+/// also knows which workers wait for each other. It does not know the holder of a lock or of the
+/// other end of a channel: a task that waits for one of these waits for an unknown holder.
 ///
 /// Its findings about deadlocks and lost wakers are certain: nothing else could wake these tasks.
-/// No worker stops for it, and it also works when the pool hangs.
+/// No worker stops for this call, and it also works when the pool hangs.
 ///
 /// ```
 /// println!("{}", blitz::explain());
@@ -200,7 +203,8 @@ pub fn explain() -> Explanation {
     with_current_team(Explanation::of)
 }
 
-/// As [`explain`](crate::explain()), and polls the waiting tasks to find where they wait.
+/// Does what [`explain`](crate::explain()) does, and polls the waiting tasks to find where they
+/// wait.
 ///
 /// It wakes up to 1,000 tasks once: those that have waited longest. Each is polled with a waker
 /// whose clones note the stack that they are made on; a future that waits keeps such a clone. For
@@ -210,7 +214,7 @@ pub fn explain() -> Explanation {
 ///
 /// It waits for the polls for one second at most, even if the pool hangs. Call it from a thread
 /// that is not a worker, since a worker polls nothing while it probes. Only one thread of a process
-/// probes at a time; the others wait for their turn. A turn ends after at most that second and the
+/// probes at a time; other threads wait for a turn. A turn ends after at most that second and the
 /// lookup of names, even if a worker that should poll is itself waiting for a turn to probe.
 ///
 /// Names of functions need a program that is not stripped; lines need information for debuggers
@@ -265,7 +269,7 @@ pub(super) fn with_current_team<R>(f: impl FnOnce(&Team) -> R) -> R {
     }
 }
 
-/// As [`with_current_team`], but does not build the global team.
+/// Works as [`with_current_team`], but does not build the global team.
 pub(super) fn try_with_current_team<R>(f: impl FnOnce(&Team) -> R) -> Option<R> {
     if let Some(worker) = current().filter(|_| !context::is_entered()) {
         return Some(f(worker.team()));
@@ -286,7 +290,7 @@ pub(super) fn with_another_team<R>(f: impl FnOnce(&Team) -> R) -> R {
     }
 }
 
-/// As [`with_another_team`], for callers that return errors.
+/// Works as [`with_another_team`], and returns an error where that function panics.
 ///
 /// # Errors
 /// If the global pool is needed and cannot be built.
@@ -302,8 +306,8 @@ pub(super) fn try_with_another_team<R>(f: impl FnOnce(&Team) -> R) -> Result<R, 
     }
 }
 
-/// As [`with_current_team`], with a hold that keeps the team at work. There may be no hold if the
-/// team was entered: see [`hold`].
+/// Works as [`with_current_team`], and passes `f` a hold that keeps the team at work. There may be
+/// no hold if the team was entered: see [`hold`].
 #[track_caller]
 pub(super) fn with_held_team<R>(f: impl FnOnce(&Team, Option<Hold>) -> R) -> R {
     match entered() {
@@ -312,8 +316,8 @@ pub(super) fn with_held_team<R>(f: impl FnOnce(&Team, Option<Hold>) -> R) -> R {
     }
 }
 
-/// As [`with_held_team`], for work that threads other than the team's workers run. If the team was
-/// not entered, there is no hold once its workers are leaving.
+/// Works as [`with_held_team`], for work that threads other than the team's workers run. If the
+/// team was not entered, there is no hold once its workers are leaving.
 #[track_caller]
 pub(super) fn with_team_at_work<R>(f: impl FnOnce(&Team, Option<Hold>) -> R) -> R {
     match entered() {
@@ -322,8 +326,8 @@ pub(super) fn with_team_at_work<R>(f: impl FnOnce(&Team, Option<Hold>) -> R) -> 
     }
 }
 
-/// As [`with_current_team`], for a call that waits for jobs: a team that is ending is no longer the
-/// current one for threads outside it.
+/// Works as [`with_current_team`], for a call that waits for jobs. A thread that has entered a team
+/// uses it only while the team is not ending.
 #[track_caller]
 pub(super) fn with_working_team<R>(f: impl FnOnce(&Team) -> R) -> R {
     match entered().and_then(|team| try_hold(&team)) {

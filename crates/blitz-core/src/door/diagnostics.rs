@@ -18,13 +18,13 @@ pub struct Diagnostics {
     pub asymmetric_fence: bool,
     /// How many workers a pool gets by default, without `BLITZ_WORKERS`.
     pub workers_default: usize,
-    /// `BLITZ_WORKERS`, as set.
+    /// The value of `BLITZ_WORKERS`, if it is set.
     pub workers_env: Option<String>,
     /// Why `BLITZ_WORKERS` cannot be used, if it is invalid.
     pub workers_env_error: Option<String>,
     /// The default scheduler of a pool, taking `BLITZ_SCHEDULER` into account if it can be used.
     pub scheduler: Scheduler,
-    /// `BLITZ_SCHEDULER`, as set.
+    /// The value of `BLITZ_SCHEDULER`, if it is set.
     pub scheduler_env: Option<String>,
     /// Why `BLITZ_SCHEDULER` cannot be used, if it is invalid.
     pub scheduler_env_error: Option<String>,

@@ -88,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn no_spares_is_a_number_and_a_word_is_not() {
+    fn zero_spares_are_allowed_and_a_word_is_an_error() {
         assert_eq!(parse_spares(&OsString::from("0")).unwrap(), 0);
         let message = parse_spares(&OsString::from("many")).unwrap_err().to_string();
         assert!(

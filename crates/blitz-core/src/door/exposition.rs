@@ -10,7 +10,7 @@ use std::time::Duration;
 
 /// How many types of tasks get their own lines. The others are counted together.
 const TYPES_SHOWN: usize = 50;
-/// The name of the others, here and in [`TypeMetrics`].
+/// The name under which the other types are counted, here and in [`TypeMetrics`].
 const OTHER: &str = "other";
 
 /// [`PoolMetrics`] as text: see [`PoolMetrics::exposition`].
@@ -28,7 +28,7 @@ pub struct Exposition<'a> {
     per_worker: bool,
 }
 
-/// The two formats.
+/// A text format of metrics.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Format {
     /// Text format 0.0.4 of Prometheus.
@@ -301,7 +301,8 @@ fn type_rows(types: &[TypeMetrics]) -> Vec<(&'static str, u64, Duration)> {
     if !others.is_empty() {
         let polls = others.iter().map(|row| row.polls).sum();
         let busy = others.iter().map(|row| row.busy).sum();
-        // If a pool has too many types, those without a number are a row of this name already.
+        // If a pool has more types than there are numbers, the types without a number are already
+        // a row of this name.
         match rows.iter_mut().find(|row| row.0 == OTHER) {
             Some(row) => *row = (OTHER, row.1 + polls, row.2 + busy),
             None => rows.push((OTHER, polls, busy)),
@@ -327,7 +328,7 @@ struct Page<'a> {
 type Label = (&'static str, String);
 
 impl Page<'_> {
-    /// Begins a family. The name of a counter is without its suffix.
+    /// Begins a family. `name` is without the suffix that counters have.
     fn family(&mut self, family: Family, name: &'static str, help: &str) {
         let kind = match family {
             Family::Counter => "counter",
@@ -402,7 +403,7 @@ mod tests {
         assert_eq!(others, [&("other", 3, 3 * busy)], "one of the shown and two of the rest");
         assert_eq!((rows.len(), rows.iter().map(|row| row.1).sum::<u64>()), (TYPES_SHOWN, 52));
         types.truncate(3);
-        assert_eq!(type_rows(&types).len(), 3, "no row for nothing");
+        assert_eq!(type_rows(&types).len(), 3, "no row if there are no other types");
     }
 
     #[test]

@@ -4,7 +4,7 @@
 
 use super::builder::PoolBuilder;
 
-/// As in Tokio, so that a port is mostly search and replace.
+/// Methods with Tokio's names, so that a port is mostly search and replace.
 impl PoolBuilder {
     /// Same as [`new`](PoolBuilder::new): Tokio's name.
     ///
@@ -47,7 +47,8 @@ impl PoolBuilder {
         self.stack_size(bytes)
     }
 
-    /// As [`thread_name`](PoolBuilder::thread_name), without the worker's index: Tokio's name.
+    /// Works like [`thread_name`](PoolBuilder::thread_name), without the worker's index: Tokio's
+    /// name.
     ///
     /// ```
     /// let runtime = blitz::runtime::Builder::new_multi_thread()

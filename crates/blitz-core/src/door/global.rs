@@ -110,17 +110,17 @@ impl PoolBuilder {
     /// ```
     ///
     /// # Errors
-    /// As [`build`](PoolBuilder::build). Also fails if the global pool exists already, or if
-    /// `BLITZ_WORKERS` is needed and invalid.
+    /// Fails as [`build`](PoolBuilder::build) does. Also fails if the global pool exists already,
+    /// or if `BLITZ_WORKERS` is needed and invalid.
     pub fn build_global(self) -> Result<(), BuildError> {
         build_global(self)
     }
 
-    /// As [`build_global`](PoolBuilder::build_global), with threads that `spawn` starts, as in
-    /// [`build_with`](PoolBuilder::build_with).
+    /// Works like [`build_global`](PoolBuilder::build_global), with threads that `spawn` starts, as
+    /// in [`build_with`](PoolBuilder::build_with).
     ///
     /// # Errors
-    /// As [`build_global`](PoolBuilder::build_global).
+    /// Fails as [`build_global`](PoolBuilder::build_global) does.
     pub fn build_global_with(
         self,
         spawn: impl FnMut(ThreadBuilder) -> io::Result<()>,
@@ -129,10 +129,10 @@ impl PoolBuilder {
     }
 }
 
-/// As [`PoolBuilder::build_global`].
+/// Works like [`PoolBuilder::build_global`].
 ///
 /// # Errors
-/// As [`PoolBuilder::build_global`].
+/// Fails as [`PoolBuilder::build_global`] does.
 pub fn build_global(builder: PoolBuilder) -> Result<(), BuildError> {
     build_global_by(builder, PoolBuilder::build)
 }

@@ -55,9 +55,9 @@ pub struct Handle {
 impl Handle {
     /// Returns the current pool: the entered one, else the pool of the calling worker.
     ///
-    /// It never returns the global pool to a thread outside it, although free functions such as
-    /// [`spawn`](crate::spawn) use that one: call [`global`](crate::global). The free function
-    /// [`block_on`](crate::block_on) enters no pool; the method
+    /// On a thread outside every pool, free functions such as [`spawn`](crate::spawn) use the
+    /// global pool, but this function panics. Call [`global`](crate::global) for that pool. The
+    /// free function [`block_on`](crate::block_on) enters no pool; the method
     /// [`Pool::block_on`](crate::Pool::block_on) does.
     ///
     /// ```
@@ -162,7 +162,7 @@ impl Handle {
 
 /// Jobs.
 impl Handle {
-    /// As [`install`](crate::install), on this pool.
+    /// Works like [`install`](crate::install), on this pool.
     ///
     /// ```
     /// let pool = blitz::Pool::builder().workers(2).build()?;
@@ -181,7 +181,7 @@ impl Handle {
         self.on_worker(|owner, _| install::alone(owner, op))
     }
 
-    /// As [`join`](crate::join), on this pool.
+    /// Works like [`join`](crate::join), on this pool.
     ///
     /// ```
     /// let pool = blitz::Pool::builder().workers(2).build()?;
@@ -190,7 +190,7 @@ impl Handle {
     /// ```
     ///
     /// # Panics
-    /// If the pool has ended, and as [`join`](crate::join).
+    /// If the pool has ended. Also panics where [`join`](crate::join) does.
     #[track_caller]
     pub fn join<A, B, RA, RB>(&self, a: A, b: B) -> (RA, RB)
     where
@@ -202,7 +202,7 @@ impl Handle {
         self.on_worker(|owner, left| join::join_moved(owner, left, |_| a(), |_| b()))
     }
 
-    /// As [`join_context`](crate::join_context), on this pool.
+    /// Works like [`join_context`](crate::join_context), on this pool.
     ///
     /// ```
     /// let pool = blitz::Pool::builder().workers(2).build()?;
@@ -212,7 +212,7 @@ impl Handle {
     /// ```
     ///
     /// # Panics
-    /// If the pool has ended, and as [`join`](crate::join).
+    /// If the pool has ended. Also panics where [`join`](crate::join) does.
     #[track_caller]
     pub fn join_context<A, B, RA, RB>(&self, a: A, b: B) -> (RA, RB)
     where
@@ -225,7 +225,7 @@ impl Handle {
         self.on_worker(|owner, left| join::join_moved(owner, left, a, b))
     }
 
-    /// As [`scope`](crate::scope), on this pool.
+    /// Works like [`scope`](crate::scope), on this pool.
     ///
     /// ```
     /// let pool = blitz::Pool::builder().workers(2).build()?;
@@ -236,7 +236,7 @@ impl Handle {
     /// ```
     ///
     /// # Panics
-    /// If the pool has ended, and as [`scope`](crate::scope).
+    /// If the pool has ended. Also panics where [`scope`](crate::scope) does.
     #[track_caller]
     pub fn scope<'scope, OP, R>(&self, op: OP) -> R
     where
@@ -246,7 +246,7 @@ impl Handle {
         self.on_worker(|owner, _| scope::in_place(owner.team(), op))
     }
 
-    /// As [`scope_fifo`](crate::scope_fifo), on this pool.
+    /// Works like [`scope_fifo`](crate::scope_fifo), on this pool.
     ///
     /// ```
     /// let pool = blitz::Pool::builder().workers(2).build()?;
@@ -257,7 +257,7 @@ impl Handle {
     /// ```
     ///
     /// # Panics
-    /// If the pool has ended, and as [`scope`](crate::scope).
+    /// If the pool has ended. Also panics where [`scope`](crate::scope) does.
     #[track_caller]
     pub fn scope_fifo<'scope, OP, R>(&self, op: OP) -> R
     where
@@ -267,7 +267,7 @@ impl Handle {
         self.on_worker(|owner, _| scope_fifo::in_place(owner.team(), op))
     }
 
-    /// As [`in_place_scope`](crate::in_place_scope), with jobs that run on this pool.
+    /// Works like [`in_place_scope`](crate::in_place_scope), with jobs that run on this pool.
     ///
     /// ```
     /// let pool = blitz::Pool::builder().workers(2).build()?;
@@ -278,7 +278,7 @@ impl Handle {
     /// ```
     ///
     /// # Panics
-    /// If the pool has ended, and as [`scope`](crate::scope).
+    /// If the pool has ended. Also panics where [`scope`](crate::scope) does.
     #[track_caller]
     pub fn in_place_scope<'scope, OP, R>(&self, op: OP) -> R
     where
@@ -287,7 +287,8 @@ impl Handle {
         self.at_work(|team| scope::in_place(team, op))
     }
 
-    /// As [`in_place_scope_fifo`](crate::in_place_scope_fifo), with jobs that run on this pool.
+    /// Works like [`in_place_scope_fifo`](crate::in_place_scope_fifo), with jobs that run on this
+    /// pool.
     ///
     /// ```
     /// let pool = blitz::Pool::builder().workers(2).build()?;
@@ -298,7 +299,7 @@ impl Handle {
     /// ```
     ///
     /// # Panics
-    /// If the pool has ended, and as [`scope`](crate::scope).
+    /// If the pool has ended. Also panics where [`scope`](crate::scope) does.
     #[track_caller]
     pub fn in_place_scope_fifo<'scope, OP, R>(&self, op: OP) -> R
     where
@@ -307,7 +308,7 @@ impl Handle {
         self.at_work(|team| scope_fifo::in_place(team, op))
     }
 
-    /// As [`broadcast`](crate::broadcast), on this pool.
+    /// Works like [`broadcast`](crate::broadcast), on this pool.
     ///
     /// ```
     /// let pool = blitz::Pool::builder().workers(2).build()?;
@@ -316,7 +317,7 @@ impl Handle {
     /// ```
     ///
     /// # Panics
-    /// If the pool has ended, and as [`broadcast`](crate::broadcast).
+    /// If the pool has ended. Also panics where [`broadcast`](crate::broadcast) does.
     #[track_caller]
     pub fn broadcast<OP, R>(&self, op: OP) -> Vec<R>
     where
@@ -326,8 +327,8 @@ impl Handle {
         self.at_work(|team| broadcast::broadcast_in(team, op))
     }
 
-    /// As [`spawn_broadcast`](crate::spawn_broadcast), on this pool. If it has ended, `op` is
-    /// dropped.
+    /// Works like [`spawn_broadcast`](crate::spawn_broadcast), on this pool. If it has ended, `op`
+    /// is dropped.
     ///
     /// ```
     /// let pool = blitz::Pool::builder().workers(2).build()?;
@@ -343,7 +344,8 @@ impl Handle {
         broadcast::spawn_broadcast_in(&self.team, hold(&self.team), op);
     }
 
-    /// As [`spawn_cpu`](crate::spawn_cpu), on this pool. If it has ended, the job is cancelled.
+    /// Works like [`spawn_cpu`](crate::spawn_cpu), on this pool. If it has ended, the job is
+    /// cancelled.
     ///
     /// ```
     /// let pool = blitz::Pool::builder().workers(1).build()?;
@@ -361,7 +363,8 @@ impl Handle {
         spawn::spawn_in(&self.team, hold(&self.team), f)
     }
 
-    /// As [`spawn_detached`](crate::spawn_detached), on this pool. If it has ended, `f` is dropped.
+    /// Works like [`spawn_detached`](crate::spawn_detached), on this pool. If it has ended, `f` is
+    /// dropped.
     ///
     /// ```
     /// let pool = blitz::Pool::builder().workers(2).build()?;
@@ -377,8 +380,8 @@ impl Handle {
         detached::spawn_in(&self.team, hold(&self.team), f);
     }
 
-    /// As [`spawn_detached_fifo`](crate::spawn_detached_fifo), on this pool. If it has ended, `f`
-    /// is dropped.
+    /// Works like [`spawn_detached_fifo`](crate::spawn_detached_fifo), on this pool. If it has
+    /// ended, `f` is dropped.
     ///
     /// ```
     /// let pool = blitz::Pool::builder().workers(2).build()?;
@@ -394,8 +397,8 @@ impl Handle {
         detached::spawn_fifo_in(&self.team, hold(&self.team), f);
     }
 
-    /// As [`yield_job`](crate::yield_job); `None` if the current thread is not a worker of this
-    /// pool.
+    /// Works like [`yield_job`](crate::yield_job); returns `None` if the current thread is not a
+    /// worker of this pool.
     ///
     /// ```
     /// let pool = blitz::Pool::builder().workers(1).build()?;
@@ -407,8 +410,8 @@ impl Handle {
         self.current_worker_index().and_then(|_| yield_job())
     }
 
-    /// As [`yield_local`](crate::yield_local); `None` if the current thread is not a worker of this
-    /// pool.
+    /// Works like [`yield_local`](crate::yield_local); returns `None` if the current thread is not
+    /// a worker of this pool.
     ///
     /// ```
     /// let pool = blitz::Pool::builder().workers(1).build()?;
@@ -422,7 +425,7 @@ impl Handle {
 
 /// Tasks.
 impl Handle {
-    /// As [`spawn`](crate::spawn), on this pool. If it has ended, the task is cancelled.
+    /// Works like [`spawn`](crate::spawn), on this pool. If it has ended, the task is cancelled.
     ///
     /// ```
     /// let pool = blitz::Pool::builder().workers(1).build()?;
@@ -438,7 +441,8 @@ impl Handle {
         task::spawn_in(&self.team, Location::caller(), future)
     }
 
-    /// As [`try_spawn`](crate::try_spawn), on this pool. If it has ended, the task is cancelled.
+    /// Works like [`try_spawn`](crate::try_spawn), on this pool. If it has ended, the task is
+    /// cancelled.
     ///
     /// ```
     /// let pool = blitz::Pool::builder().workers(1).build()?;
@@ -458,8 +462,8 @@ impl Handle {
         task::try_spawn_in(&self.team, Location::caller(), future)
     }
 
-    /// As [`spawn_blocking`](crate::spawn_blocking), with this pool's threads. If it has ended, the
-    /// closure is cancelled.
+    /// Works like [`spawn_blocking`](crate::spawn_blocking), with this pool's threads. If it has
+    /// ended, the closure is cancelled.
     ///
     /// ```
     /// let pool = blitz::Pool::builder().workers(1).build()?;
@@ -474,7 +478,7 @@ impl Handle {
         task::spawn_blocking_in(&self.team, hold_at_work(&self.team), f)
     }
 
-    /// As [`block_on`](crate::block_on). Tasks that the future spawns go to this pool.
+    /// Works like [`block_on`](crate::block_on). Tasks that the future spawns go to this pool.
     ///
     /// ```
     /// let pool = blitz::Pool::builder().workers(1).build()?;
@@ -517,13 +521,13 @@ impl Handle {
         self.team.tasks.scheduler()
     }
 
-    /// As [`metrics`](crate::metrics()), of this pool.
+    /// Works like [`metrics`](crate::metrics()), for this pool.
     #[must_use]
     pub fn metrics(&self) -> PoolMetrics {
         PoolMetrics::of(&self.team)
     }
 
-    /// As [`dump`](crate::dump()), of this pool.
+    /// Works like [`dump`](crate::dump()), for this pool.
     ///
     /// ```
     /// let pool = blitz::Pool::builder().workers(2).build()?;
@@ -535,7 +539,7 @@ impl Handle {
         Dump::of(&self.team)
     }
 
-    /// As [`Pool::trace`](crate::Pool::trace).
+    /// Works like [`Pool::trace`](crate::Pool::trace).
     ///
     /// ```
     /// let pool = blitz::Pool::builder().workers(2).build()?;
@@ -548,7 +552,7 @@ impl Handle {
         Trace::of(&self.team, last)
     }
 
-    /// As [`tasks`](crate::tasks()), of this pool.
+    /// Works like [`tasks`](crate::tasks()), for this pool.
     ///
     /// ```
     /// let pool = blitz::Pool::builder().workers(2).build()?;
@@ -566,7 +570,7 @@ impl Handle {
         TaskList::of(&self.team)
     }
 
-    /// As [`stalls`](crate::stalls()), of this pool.
+    /// Works like [`stalls`](crate::stalls()), for this pool.
     ///
     /// ```
     /// let pool = blitz::Pool::builder().workers(2).build()?;
@@ -578,7 +582,7 @@ impl Handle {
         worker::stalls(&self.team)
     }
 
-    /// As [`explain`](crate::explain()), of this pool.
+    /// Works like [`explain`](crate::explain()), for this pool.
     ///
     /// ```
     /// let pool = blitz::Pool::builder().workers(2).build()?;
@@ -590,7 +594,7 @@ impl Handle {
         Explanation::of(&self.team)
     }
 
-    /// As [`probe`](crate::probe()), of this pool.
+    /// Works like [`probe`](crate::probe()), for this pool.
     ///
     /// ```
     /// let pool = blitz::Pool::builder().workers(2).build()?;
@@ -602,7 +606,7 @@ impl Handle {
         Explanation::probed(&self.team)
     }
 
-    /// As [`unfinished`](crate::unfinished()), of this pool.
+    /// Works like [`unfinished`](crate::unfinished()), for this pool.
     ///
     /// ```
     /// let pool = blitz::Pool::builder().workers(2).build()?;
@@ -631,7 +635,7 @@ impl fmt::Debug for Handle {
 }
 
 /// Keeps the entered pool current until this is dropped. Guards may be dropped in any order: the
-/// newest remaining one decides.
+/// newest guard that is left decides which pool is current.
 #[derive(Debug)]
 #[must_use = "dropped at once, it has no effect"]
 pub struct EnterGuard<'a> {

@@ -36,8 +36,8 @@ use crate::worker::visit;
 /// ```
 ///
 /// # Panics
-/// If a closure panics, the other one still runs to its end, and then the panic continues here. If
-/// both panic, the panic of `a` continues.
+/// If a closure panics, the other closure still runs to its end, and then the panic continues here.
+/// If both panic, the panic of `a` continues.
 #[inline]
 #[track_caller]
 pub fn join<A, B, RA, RB>(a: A, b: B) -> (RA, RB)
@@ -50,7 +50,7 @@ where
     join_here(|_| a(), |_| b())
 }
 
-/// As [`join`], with closures that get a context, which says whether they changed threads.
+/// Works like [`join`], with closures that get a context, which says whether they changed threads.
 ///
 /// ```
 /// let (a, b) = blitz::join_context(|_| 1, |context| if context.migrated() { 2 } else { 3 });
@@ -84,7 +84,7 @@ where
     }
 }
 
-/// For a thread that is not a worker, or that a pool has adopted.
+/// Runs a `join` for a thread that is not a worker, or that a pool has adopted.
 #[cold]
 #[inline(never)]
 #[track_caller]
@@ -118,7 +118,7 @@ where
     }
 }
 
-/// As [`enter`] on a worker. Any other thread gets `op` back.
+/// Works like [`enter`] on a worker. Any other thread gets `op` back.
 ///
 /// # Errors
 /// Returns `op` if the current thread is no worker.
@@ -134,7 +134,7 @@ where
     }
 }
 
-/// For a thread that is not a worker, or that a pool has adopted.
+/// Does what [`enter`] does, for a thread that is not a worker, or that a pool has adopted.
 #[cold]
 #[inline(never)]
 #[track_caller]
@@ -201,7 +201,7 @@ where
     with_working_team(|team| scope::scope_in(team, op))
 }
 
-/// As [`scope`], but `op` itself runs on the current thread and need not be `Send`.
+/// Works like [`scope`], but `op` itself runs on the current thread and need not be `Send`.
 ///
 /// ```
 /// let mut total = 0;
@@ -216,7 +216,8 @@ where
     with_working_team(|team| scope::in_place(team, op))
 }
 
-/// As [`scope`](crate::scope); jobs that one worker spawns start in the order of their spawning.
+/// Works like [`scope`](crate::scope); jobs that one worker spawns start in the order of their
+/// spawning.
 ///
 /// ```
 /// let order = std::sync::Mutex::new(Vec::new());
@@ -237,8 +238,8 @@ where
     with_working_team(|team| scope_fifo::scope_in(team, op))
 }
 
-/// As [`in_place_scope`](crate::in_place_scope); jobs that one worker spawns start in the order of
-/// their spawning.
+/// Works like [`in_place_scope`](crate::in_place_scope); jobs that one worker spawns start in the
+/// order of their spawning.
 ///
 /// ```
 /// let mut total = 0;
@@ -271,10 +272,11 @@ where
     with_held_team(|team, hold| spawn::spawn_in(team, hold, f))
 }
 
-/// Runs `f` on the current or the global pool at some later time; returns at once. As
-/// [`spawn_cpu`](crate::spawn_cpu) without a handle, and so a little cheaper. A panic of `f` goes
-/// to the pool's panic handler. If the current pool was entered and has been dropped since, `f` is
-/// dropped, too.
+/// Runs `f` on the current or the global pool at some later time; returns at once.
+///
+/// It is like [`spawn_cpu`](crate::spawn_cpu) without a handle, and so a little cheaper. A panic of
+/// `f` goes to the pool's panic handler. If the current pool was entered and has been dropped
+/// since, `f` is dropped, too.
 ///
 /// ```
 /// let (send, receive) = std::sync::mpsc::channel();
@@ -289,8 +291,8 @@ where
     with_held_team(|team, hold| detached::spawn_in(team, hold, f));
 }
 
-/// As [`spawn_detached`]; jobs that one worker spawns this way start in order, whichever workers
-/// run them.
+/// Works like [`spawn_detached`]; jobs that one worker spawns this way start in order, whichever
+/// workers run them.
 ///
 /// ```
 /// let pool = blitz::Pool::builder().workers(1).build().unwrap();
@@ -322,7 +324,8 @@ where
 /// ```
 ///
 /// # Panics
-/// If `op` panics on a worker. After all are done, the panic of the lowest index continues here.
+/// If `op` panics on a worker. After all workers are done, the panic on the worker with the lowest
+/// index continues here.
 #[track_caller]
 pub fn broadcast<OP, R>(op: OP) -> Vec<R>
 where
@@ -365,7 +368,7 @@ where
 /// ```
 ///
 /// # In async code
-/// This is for jobs. A task lets others go first with
+/// This is for jobs. A task lets other tasks go first with
 /// [`task::yield_now().await`](crate::task::yield_now).
 #[doc(alias = "yield_now")]
 pub fn yield_job() -> Option<Yield> {

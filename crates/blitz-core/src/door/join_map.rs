@@ -13,8 +13,8 @@ use std::hash::{BuildHasher, Hash, RandomState};
 
 /// A set of tasks and jobs with keys. Returns each result with its key when the task ends.
 ///
-/// A key has one task: a second one under the same key aborts the first and replaces it. Dropping
-/// the map aborts the tasks that are left.
+/// A key has one task: a second task under the same key aborts the first task and replaces it.
+/// Dropping the map aborts the tasks that are left.
 ///
 /// ```
 /// # blitz::block_on(async {
@@ -114,7 +114,7 @@ where
         self.insert(key, abort);
     }
 
-    /// As [`spawn`](JoinMap::spawn), on the pool of `handle`.
+    /// Works like [`spawn`](JoinMap::spawn), on the pool of `handle`.
     #[track_caller]
     pub fn spawn_on<F>(&mut self, key: K, task: F, handle: &Handle)
     where
@@ -147,7 +147,8 @@ where
         self.insert(key, abort);
     }
 
-    /// As [`spawn_blocking`](JoinMap::spawn_blocking), with a thread of the pool of `handle`.
+    /// Works like [`spawn_blocking`](JoinMap::spawn_blocking), with a thread of the pool of
+    /// `handle`.
     #[track_caller]
     pub fn spawn_blocking_on<F>(&mut self, key: K, f: F, handle: &Handle)
     where
@@ -172,7 +173,7 @@ where
         self.insert(key, abort);
     }
 
-    /// As [`spawn_local`](JoinMap::spawn_local), in `local`.
+    /// Works like [`spawn_local`](JoinMap::spawn_local), in `local`.
     #[track_caller]
     pub fn spawn_local_on<F>(&mut self, key: K, task: F, local: &LocalSet)
     where
@@ -324,8 +325,8 @@ where
         self.set.abort_all();
     }
 
-    /// Aborts all tasks, including those that have lost their keys to others, and waits for their
-    /// end. Drops results and panics.
+    /// Aborts all tasks, including those that have lost their keys to other tasks, and waits for
+    /// their end. Drops results and panics.
     ///
     /// ```
     /// # blitz::block_on(async {

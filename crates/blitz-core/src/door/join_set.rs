@@ -72,7 +72,8 @@ impl<T: 'static> JoinSet<T> {
         self.insert(spawn_blocking(f))
     }
 
-    /// As [`spawn_blocking`](JoinSet::spawn_blocking), with a thread of the pool of `handle`.
+    /// Works like [`spawn_blocking`](JoinSet::spawn_blocking), with a thread of the pool of
+    /// `handle`.
     #[track_caller]
     pub fn spawn_blocking_on<F>(&mut self, f: F, handle: &Handle) -> AbortHandle
     where

@@ -7,8 +7,8 @@ use crate::task::LocalSet;
 use std::future::Future;
 
 impl LocalSet {
-    /// Runs `future` and the tasks of the set on this thread until `future` is ready. Other tasks
-    /// that it spawns go to the given pool, runtime or handle.
+    /// Runs `future` and the tasks of the set on this thread until `future` is ready. Tasks that
+    /// these spawn outside the set go to the given pool, runtime or handle.
     ///
     /// ```
     /// let runtime = blitz::Runtime::new().unwrap();

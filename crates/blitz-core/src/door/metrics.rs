@@ -22,7 +22,7 @@ pub struct WorkerMetrics {
     pub pushes: u64,
     /// Jobs that the worker took back from its own deque.
     pub pops: u64,
-    /// Attempts to take work from others.
+    /// Attempts to take work from other workers.
     pub steals_tried: u64,
     /// Attempts that succeeded.
     pub steals_succeeded: u64,
@@ -36,7 +36,7 @@ pub struct WorkerMetrics {
     pub parks: u64,
     /// Time asleep, without the current sleep.
     pub time_parked: Duration,
-    /// Workers that this one woke.
+    /// How many times this worker woke another worker.
     pub wakes_sent: u64,
     /// Times this worker was woken, or caught on its way to sleep.
     pub wakes_received: u64,
@@ -122,8 +122,8 @@ pub struct PoolMetrics {
     pub spares_in_service: usize,
     /// How many times work waited and no spare was left.
     pub spares_refused: u64,
-    /// How many times the watch has found a worker in the same poll or job for twenty rounds. It
-    /// makes a round about once per millisecond while work waits.
+    /// How many times the watch has found a worker in the same poll or job for twenty rounds. The
+    /// watch makes a round about once per millisecond while work waits.
     pub stalls: u64,
     /// Stalls by kind: see [`PoolMetrics::stalls_of`].
     pub(super) stalls_by_kind: [u64; 4],

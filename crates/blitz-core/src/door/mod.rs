@@ -1,4 +1,4 @@
-//! The public types and functions, on top of everything else. No other module uses this one.
+//! The public types and functions, on top of everything else. No other module uses this module.
 
 pub(crate) mod analyze;
 mod backend;

@@ -211,7 +211,8 @@ impl Pool {
 
 /// Jobs.
 impl Pool {
-    /// As [`install`](crate::install), on this pool. Inside, the free functions use this pool.
+    /// Works like [`install`](crate::install), on this pool. Inside `op`, the free functions use
+    /// this pool.
     ///
     /// ```
     /// let pool = blitz::Pool::builder().workers(2).build()?;
@@ -232,7 +233,7 @@ impl Pool {
         install_in(&self.team, |_, _| op())
     }
 
-    /// As [`join`](crate::join), on this pool.
+    /// Works like [`join`](crate::join), on this pool.
     ///
     /// ```
     /// let pool = blitz::Pool::builder().workers(2).build()?;
@@ -249,7 +250,7 @@ impl Pool {
         join::join_in(&self.team, |_| a(), |_| b())
     }
 
-    /// As [`join_context`](crate::join_context), on this pool.
+    /// Works like [`join_context`](crate::join_context), on this pool.
     ///
     /// ```
     /// let pool = blitz::Pool::builder().workers(2).build()?;
@@ -272,7 +273,7 @@ impl Pool {
         )
     }
 
-    /// As [`scope`](crate::scope), on this pool.
+    /// Works like [`scope`](crate::scope), on this pool.
     ///
     /// ```
     /// let pool = blitz::Pool::builder().workers(2).build()?;
@@ -292,7 +293,7 @@ impl Pool {
         scope::scope_in(&self.team, op)
     }
 
-    /// As [`scope_fifo`](crate::scope_fifo), on this pool.
+    /// Works like [`scope_fifo`](crate::scope_fifo), on this pool.
     ///
     /// ```
     /// let pool = blitz::Pool::builder().workers(2).build()?;
@@ -309,7 +310,7 @@ impl Pool {
         scope_fifo::scope_in(&self.team, op)
     }
 
-    /// As [`in_place_scope`](crate::in_place_scope), with jobs that run on this pool.
+    /// Works like [`in_place_scope`](crate::in_place_scope), with jobs that run on this pool.
     ///
     /// ```
     /// let pool = blitz::Pool::builder().workers(2).build()?;
@@ -325,7 +326,8 @@ impl Pool {
         scope::in_place(&self.team, op)
     }
 
-    /// As [`in_place_scope_fifo`](crate::in_place_scope_fifo), with jobs that run on this pool.
+    /// Works like [`in_place_scope_fifo`](crate::in_place_scope_fifo), with jobs that run on this
+    /// pool.
     ///
     /// ```
     /// let pool = blitz::Pool::builder().workers(2).build()?;
@@ -341,7 +343,7 @@ impl Pool {
         scope_fifo::in_place(&self.team, op)
     }
 
-    /// As [`broadcast`](crate::broadcast), on this pool.
+    /// Works like [`broadcast`](crate::broadcast), on this pool.
     ///
     /// ```
     /// let pool = blitz::Pool::builder().workers(2).build()?;
@@ -356,7 +358,7 @@ impl Pool {
         broadcast::broadcast_in(&self.team, op)
     }
 
-    /// As [`spawn_broadcast`](crate::spawn_broadcast), on this pool.
+    /// Works like [`spawn_broadcast`](crate::spawn_broadcast), on this pool.
     ///
     /// ```
     /// let pool = blitz::Pool::builder().workers(2).build()?;
@@ -372,7 +374,7 @@ impl Pool {
         broadcast::spawn_broadcast_in(&self.team, Some(Hold::new(&self.team)), op);
     }
 
-    /// As [`spawn_cpu`](crate::spawn_cpu), on this pool.
+    /// Works like [`spawn_cpu`](crate::spawn_cpu), on this pool.
     ///
     /// ```
     /// let pool = blitz::Pool::builder().workers(2).build()?;
@@ -388,7 +390,7 @@ impl Pool {
         spawn::spawn_in(&self.team, Some(Hold::new(&self.team)), f)
     }
 
-    /// As [`spawn_detached`](crate::spawn_detached), on this pool.
+    /// Works like [`spawn_detached`](crate::spawn_detached), on this pool.
     ///
     /// ```
     /// let pool = blitz::Pool::builder().workers(2).build()?;
@@ -404,7 +406,7 @@ impl Pool {
         detached::spawn_in(&self.team, Some(Hold::new(&self.team)), f);
     }
 
-    /// As [`spawn_detached_fifo`](crate::spawn_detached_fifo), on this pool.
+    /// Works like [`spawn_detached_fifo`](crate::spawn_detached_fifo), on this pool.
     ///
     /// ```
     /// let pool = blitz::Pool::builder().workers(2).build()?;
@@ -420,8 +422,8 @@ impl Pool {
         detached::spawn_fifo_in(&self.team, Some(Hold::new(&self.team)), f);
     }
 
-    /// As [`yield_job`](crate::yield_job); `None` if the current thread is not a worker of this
-    /// pool.
+    /// Works like [`yield_job`](crate::yield_job); returns `None` if the current thread is not a
+    /// worker of this pool.
     ///
     /// ```
     /// let pool = blitz::Pool::builder().workers(1).build()?;
@@ -434,8 +436,8 @@ impl Pool {
         self.current_worker_index().and_then(|_| yield_job())
     }
 
-    /// As [`yield_local`](crate::yield_local); `None` if the current thread is not a worker of this
-    /// pool.
+    /// Works like [`yield_local`](crate::yield_local); returns `None` if the current thread is not
+    /// a worker of this pool.
     ///
     /// ```
     /// let pool = blitz::Pool::builder().workers(1).build()?;
@@ -449,7 +451,7 @@ impl Pool {
 
 /// Tasks.
 impl Pool {
-    /// As [`spawn`](crate::spawn), on this pool.
+    /// Works like [`spawn`](crate::spawn), on this pool.
     ///
     /// ```
     /// let pool = blitz::Pool::builder().workers(2).build()?;
@@ -465,7 +467,7 @@ impl Pool {
         task::spawn_in(&self.team, Location::caller(), future)
     }
 
-    /// As [`try_spawn`](crate::try_spawn), on this pool.
+    /// Works like [`try_spawn`](crate::try_spawn), on this pool.
     ///
     /// ```
     /// let pool = blitz::Pool::builder().workers(1).build()?;
@@ -484,7 +486,7 @@ impl Pool {
         task::try_spawn_in(&self.team, Location::caller(), future)
     }
 
-    /// As [`spawn_blocking`](crate::spawn_blocking), with this pool's threads.
+    /// Works like [`spawn_blocking`](crate::spawn_blocking), with this pool's threads.
     ///
     /// ```
     /// let pool = blitz::Pool::builder().workers(1).build()?;
@@ -500,7 +502,7 @@ impl Pool {
         task::spawn_blocking_in(&self.team, Some(Hold::new(&self.team)), f)
     }
 
-    /// As [`block_on`](crate::block_on). Tasks that the future spawns go to this pool.
+    /// Works like [`block_on`](crate::block_on). Tasks that the future spawns go to this pool.
     ///
     /// ```
     /// let pool = blitz::Pool::builder().workers(2).build()?;
@@ -550,7 +552,7 @@ impl Pool {
         self.team.tasks.scheduler()
     }
 
-    /// As [`metrics`](crate::metrics()), of this pool.
+    /// Works like [`metrics`](crate::metrics()), for this pool.
     ///
     /// ```
     /// let pool = blitz::Pool::builder().workers(1).build()?;
@@ -563,7 +565,7 @@ impl Pool {
         PoolMetrics::of(&self.team)
     }
 
-    /// As [`dump`](crate::dump()), of this pool.
+    /// Works like [`dump`](crate::dump()), for this pool.
     ///
     /// ```
     /// let pool = blitz::Pool::builder().workers(2).build()?;
@@ -598,7 +600,7 @@ impl Pool {
         Trace::of(&self.team, last)
     }
 
-    /// As [`tasks`](crate::tasks()), of this pool.
+    /// Works like [`tasks`](crate::tasks()), for this pool.
     ///
     /// ```
     /// let pool = blitz::Pool::builder().workers(2).build()?;
@@ -616,7 +618,7 @@ impl Pool {
         TaskList::of(&self.team)
     }
 
-    /// As [`stalls`](crate::stalls()), of this pool.
+    /// Works like [`stalls`](crate::stalls()), for this pool.
     ///
     /// ```
     /// let pool = blitz::Pool::builder().workers(2).build()?;
@@ -628,7 +630,7 @@ impl Pool {
         worker::stalls(&self.team)
     }
 
-    /// As [`explain`](crate::explain()), of this pool.
+    /// Works like [`explain`](crate::explain()), for this pool.
     ///
     /// ```
     /// let pool = blitz::Pool::builder().workers(2).build()?;
@@ -640,7 +642,7 @@ impl Pool {
         Explanation::of(&self.team)
     }
 
-    /// As [`probe`](crate::probe()), of this pool.
+    /// Works like [`probe`](crate::probe()), for this pool.
     ///
     /// ```
     /// let pool = blitz::Pool::builder().workers(2).build()?;
@@ -652,7 +654,7 @@ impl Pool {
         Explanation::probed(&self.team)
     }
 
-    /// As [`unfinished`](crate::unfinished()), of this pool.
+    /// Works like [`unfinished`](crate::unfinished()), for this pool.
     ///
     /// ```
     /// let pool = blitz::Pool::builder().workers(2).build()?;

@@ -62,7 +62,7 @@ impl<'a> Builder<'a> {
         Builder { name: Some(name) }
     }
 
-    /// As [`spawn`](crate::spawn).
+    /// Works like [`spawn`](crate::spawn).
     ///
     /// # Errors
     /// If the global pool is needed and cannot be built.
@@ -75,7 +75,7 @@ impl<'a> Builder<'a> {
         self.spawn_on(future, &current()?)
     }
 
-    /// As [`Handle::spawn`].
+    /// Works like [`Handle::spawn`].
     ///
     /// # Errors
     /// Never. It returns a `Result` because Tokio's method does.
@@ -95,7 +95,7 @@ impl<'a> Builder<'a> {
         })
     }
 
-    /// As [`spawn_local`](crate::spawn_local).
+    /// Works like [`spawn_local`](crate::spawn_local).
     ///
     /// # Errors
     /// Never. It returns a `Result` because Tokio's method does.
@@ -114,7 +114,7 @@ impl<'a> Builder<'a> {
         })
     }
 
-    /// As [`LocalSet::spawn_local`].
+    /// Works like [`LocalSet::spawn_local`].
     ///
     /// # Errors
     /// Never. It returns a `Result` because Tokio's method does.
@@ -130,7 +130,7 @@ impl<'a> Builder<'a> {
         })
     }
 
-    /// As [`spawn_blocking`](crate::spawn_blocking).
+    /// Works like [`spawn_blocking`](crate::spawn_blocking).
     ///
     /// # Errors
     /// If the global pool is needed and cannot be built.
@@ -143,7 +143,7 @@ impl<'a> Builder<'a> {
         self.spawn_blocking_on(f, &current()?)
     }
 
-    /// As [`Handle::spawn_blocking`].
+    /// Works like [`Handle::spawn_blocking`].
     ///
     /// # Errors
     /// Never. It returns a `Result` because Tokio's method does.

@@ -231,7 +231,7 @@ impl TaskInfo {
         self.idle
     }
 
-    /// Returns how many wakers of it there are.
+    /// Returns how many wakers of the task there are.
     ///
     /// [`AbortHandle`](crate::AbortHandle)s count as wakers. A task that waits and has no waker is
     /// never woken.
@@ -249,7 +249,7 @@ impl TaskInfo {
         self.json_with(list(Vec::<String>::new()))
     }
 
-    /// As `to_json`, with a list of its waits.
+    /// Works like `to_json`, with a list of the task's waits.
     pub(in crate::door) fn json_with(&self, waits: String) -> String {
         let idle = self.idle.unwrap_or_default().as_millis();
         let name = self.name().map(|name| ("name", string(name)));

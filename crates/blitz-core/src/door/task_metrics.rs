@@ -20,7 +20,7 @@ use std::fmt;
 pub struct TaskMetrics {
     /// Tasks spawned, from all threads.
     pub spawned: u64,
-    /// Polls.
+    /// Polls of tasks.
     pub polled: u64,
     /// Tasks that returned or panicked.
     pub completed: u64,
@@ -30,7 +30,7 @@ pub struct TaskMetrics {
     pub yielded: u64,
     /// Tasks that workers took from each other.
     pub stolen: u64,
-    /// Tasks that went from a full ring to the queue.
+    /// Tasks that went from a full ring to the queue, or to the signal tree.
     pub overflowed: u64,
     /// Polls of tasks that came from their worker's LIFO slot.
     pub lifo_hits: u64,
@@ -48,7 +48,7 @@ pub struct TaskMetrics {
     /// Tasks that wait right now: all that have not ended, except those in queues and those
     /// `running`.
     pub idle: u64,
-    /// Tasks in the queue right now.
+    /// Tasks in the queue that all workers share, or in the signal tree, right now.
     pub queue_depth: u64,
     /// Tasks in each worker's own queues right now.
     pub worker_queue_depths: Vec<u64>,

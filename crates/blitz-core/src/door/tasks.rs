@@ -46,7 +46,7 @@ where
     }
 }
 
-/// As [`spawn`], but fails if `global_queue_capacity` tasks are already queued.
+/// Works like [`spawn`], but fails if `global_queue_capacity` tasks are already queued.
 ///
 /// Use it if you would rather wait or refuse work than let the queue grow without bound.
 ///
@@ -60,7 +60,7 @@ where
 /// [`PoolBuilder::global_queue_capacity`](crate::PoolBuilder::global_queue_capacity).
 ///
 /// # Panics
-/// As [`spawn`].
+/// Panics as [`spawn`] does.
 #[track_caller]
 pub fn try_spawn<F>(future: F) -> Result<JoinHandle<F::Output>, TrySpawnError<F>>
 where

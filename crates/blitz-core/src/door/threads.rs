@@ -8,7 +8,7 @@ use blitz_parts::prim::thread;
 use std::io;
 use std::sync::{Arc, PoisonError};
 
-/// Starts a worker's thread.
+/// A closure that starts a worker's thread.
 pub(super) type Spawn<'a> = dyn FnMut(ThreadBuilder) -> io::Result<()> + 'a;
 
 /// A team whose threads are being started. It is dropped if a thread cannot be started or a closure

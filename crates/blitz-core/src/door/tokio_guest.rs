@@ -37,10 +37,11 @@ impl PoolBuilder {
     /// guest. The tasks that they spawn with Tokio's functions belong to the guest, too. A task of
     /// the pool may use both runtimes at once.
     ///
-    /// On the guest's threads this pool is current: tasks and jobs that they start with Blitz's
-    /// functions go to it. A task there that computes, forks or blocks keeps the guest's only
-    /// thread, and no spare replaces it. The handlers of `axum::serve` are such tasks: let them
-    /// await [`spawn_cpu`](crate::spawn_cpu), serve with `blitz_hyper::serve`, or ask for
+    /// On the guest's threads this pool is current: tasks and jobs that are started there with
+    /// Blitz's functions go to this pool. A task of the guest that computes, forks or blocks keeps
+    /// the guest's only thread, and no spare replaces it. `axum::serve` runs its handlers in tasks
+    /// of the guest. If handlers compute or block, let them await
+    /// [`spawn_cpu`](crate::spawn_cpu), serve with `blitz_hyper::serve`, or ask for
     /// [more threads](PoolBuilder::tokio_guest_threads).
     ///
     /// The guest has its own clock, which [`start_paused`](PoolBuilder::start_paused) does not
@@ -66,11 +67,12 @@ impl PoolBuilder {
         self.tokio_guest_threads(1)
     }
 
-    /// As [`tokio_guest`](PoolBuilder::tokio_guest), with `threads` threads that poll its tasks.
+    /// Works like [`tokio_guest`](PoolBuilder::tokio_guest), with `threads` threads that poll the
+    /// guest's tasks.
     ///
-    /// One is enough for its reactor and timers. More threads help if the crates that need the
-    /// guest spawn tasks that compute or block, as `axum::serve` does with handlers. With zero,
-    /// building the pool fails.
+    /// One thread is enough for the guest's reactor and timers. More threads help if the crates
+    /// that need the guest spawn tasks that compute or block, as `axum::serve` does with handlers.
+    /// With zero, building the pool fails.
     ///
     /// ```
     /// let runtime = blitz::Runtime::builder().workers(1).tokio_guest_threads(2).build()?;
@@ -88,7 +90,7 @@ impl PoolBuilder {
 
 #[cfg_attr(docsrs, doc(cfg(feature = "tokio-guest")))]
 impl Pool {
-    /// As [`Handle::tokio`], of this pool.
+    /// Works like [`Handle::tokio`], for this pool.
     ///
     /// ```
     /// let runtime = blitz::Runtime::builder().workers(1).tokio_guest().build()?;
@@ -144,7 +146,7 @@ enum Stage {
     Over,
 }
 
-/// Sets the stage to `next`, and returns the one before.
+/// Sets the stage to `next`, and returns the stage before.
 fn advance(stage: &Mutex<Stage>, next: Stage) -> Stage {
     let mut stage = stage.lock().unwrap_or_else(PoisonError::into_inner);
     std::mem::replace(&mut *stage, next)
@@ -291,7 +293,7 @@ impl Drop for OwnedGuard {
     fn drop(&mut self) {
         let guard = self.guard.take();
         // Tokio panics if a newer guard was forgotten on this thread. That is the user's mistake,
-        // and the message is printed, but it must not end a worker.
+        // and the message is printed, but the panic must not end a worker.
         let _ = catch_unwind(AssertUnwindSafe(|| drop(guard)));
     }
 }

@@ -94,7 +94,8 @@ where
         match unsafe { job.take_result() } {
             Ok(result) => results.push(result),
             Err(payload) if first.is_none() => first = Some(payload),
-            // Its drop may panic, which would end the process while this thread unwinds.
+            // The drop of this payload may panic, which would end the process while this thread
+            // unwinds.
             Err(payload) => panic::discard(payload),
         }
     }

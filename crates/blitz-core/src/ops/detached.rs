@@ -14,7 +14,7 @@ pub(crate) fn spawn_in(team: &Team, hold: Option<Hold>, f: impl FnOnce() + Send 
     }
 }
 
-/// As [`spawn_in`]; jobs that one worker spawns start in the order of these calls.
+/// Works like [`spawn_in`]; jobs that one worker spawns start in the order of these calls.
 pub(crate) fn spawn_fifo_in(team: &Team, hold: Option<Hold>, f: impl FnOnce() + Send + 'static) {
     let Some(hold) = hold else { return refuse(team, f) };
     let work = job(hold, f);
@@ -29,7 +29,7 @@ pub(crate) fn spawn_fifo_in(team: &Team, hold: Option<Hold>, f: impl FnOnce() + 
     push_fifo(owner, fifo, work);
 }
 
-/// As `push_fifo`, on the worker of an analysis, which runs all jobs itself.
+/// Works like `push_fifo`, on the worker of an analysis, which runs all jobs itself.
 #[cold]
 fn push_fifo_counted(owner: Owner<'_>, work: Work) {
     let work = owner.jobs().counted(work, None);

@@ -1,7 +1,7 @@
 //! `Here`: the worker that a parallel loop runs on, for `blitz-par`.
 //!
-//! A loop asks it before each block whether a fork is wanted, and forks through it. It holds the
-//! worker, so neither step has to look up the worker of the current thread.
+//! A loop asks `Here` before each block whether a fork is wanted, and forks through `Here`, which
+//! holds the worker. So neither step has to look up the worker of the current thread.
 
 use super::join::join_on;
 use crate::team::{Owner, current};
@@ -24,8 +24,8 @@ impl<'a> Here<'a> {
         self.0.jobs().is_fork_wanted_here()
     }
 
-    /// How many workers the pool has. Under [`analyze`](crate::analyze), the workers of the pool in
-    /// which it was called.
+    /// How many workers the pool has. Inside [`analyze`](crate::analyze) this is the number for the
+    /// pool in which `analyze` was called.
     #[inline]
     #[must_use]
     pub fn workers(self) -> usize {
@@ -36,8 +36,8 @@ impl<'a> Here<'a> {
     /// and need not be `Send`; the argument of `b` says whether a thief has taken it.
     ///
     /// # Panics
-    /// If a closure panics, the other one still runs to its end, and then the panic continues here.
-    /// If both panic, the panic of `a` continues.
+    /// If a closure panics, the other closure still runs to its end, and then the panic continues
+    /// here. If both panic, the panic of `a` continues.
     #[inline]
     pub fn join<A, B, RA, RB>(self, a: A, b: B) -> (RA, RB)
     where

@@ -21,7 +21,8 @@ where
     }
 }
 
-/// As [`in_worker`], but `op` does not see pools that the thread has entered: see [`alone`].
+/// Works like [`in_worker`], but `op` does not see pools that the thread has entered: see
+/// [`alone`].
 #[inline]
 pub(crate) fn install_in<OP, R>(team: &Team, op: OP) -> R
 where
@@ -31,16 +32,17 @@ where
     in_worker(team, |owner, migrated| alone(owner, || op(owner, migrated)))
 }
 
-/// Calls `op` as if the current thread had entered no pool. A worker that measures has entered its
-/// origin, and nothing else.
+/// Calls `op` as if the current thread had entered no pool. There is one exception: on a worker
+/// that measures an analysis, `op` sees that the thread has entered the worker's origin.
 #[inline]
 pub(crate) fn alone<R>(owner: Owner<'_>, op: impl FnOnce() -> R) -> R {
     let _entered = owner.enter_own();
     op()
 }
 
-/// As [`in_worker`], for a thread that is not a worker of `team`. A foreign thread blocks. A worker
-/// of another pool keeps working for that pool while it waits, because the job may depend on it.
+/// Works like [`in_worker`], for a thread that is not a worker of `team`. A foreign thread blocks.
+/// A worker of another pool keeps working for that pool while it waits, because the job may depend
+/// on it.
 #[cold]
 fn in_worker_cold<OP, R>(team: &Team, op: OP) -> R
 where

@@ -1,8 +1,8 @@
 //! `join`: two closures, potentially at once.
 //!
 //! `join` turns `b` into a job in this frame, forks it, and runs `a`. Then it usually takes `b`
-//! back. If `b` was stolen, it waits for the thief. The frame must outlive both, so a panic of `a`
-//! is held back until `b` is done.
+//! back. If `b` was stolen, it waits for the thief. The frame must outlive both closures, so a
+//! panic of `a` is held back until `b` is done.
 
 use super::install::{alone, in_worker};
 use crate::base::panic::{self, Payload};
@@ -39,8 +39,8 @@ impl FnContext {
     }
 }
 
-/// Runs both closures on workers of `team`. If the caller is not one of them, both leave the
-/// caller's thread, even if one worker runs both.
+/// Runs both closures on workers of `team`. If the caller is not one of these workers, both
+/// closures leave the caller's thread, even if one worker runs both.
 pub(crate) fn join_in<A, B, RA, RB>(team: &Team, a: A, b: B) -> (RA, RB)
 where
     A: FnOnce(bool) -> RA + Send,
@@ -51,8 +51,8 @@ where
     in_worker(team, |owner, left| join_moved(owner, left, a, b))
 }
 
-/// Runs both closures on workers of the current team. `left` says whether they have left the
-/// caller's thread.
+/// Runs both closures on workers of the current team. `left` says whether the closures have left
+/// the caller's thread.
 pub(crate) fn join_moved<A, B, RA, RB>(owner: Owner<'_>, left: bool, a: A, b: B) -> (RA, RB)
 where
     A: FnOnce(bool) -> RA + Send,
@@ -63,9 +63,10 @@ where
     alone(owner, || join_on(owner, left, a, |migrated| b(left || migrated)))
 }
 
-// No inline hint: the compiler knows the closures, and may inline a small caller into this function
-// instead. Then the leaves of a recursion need no call at all. Forbidding inlining would put this
-// function into another codegen unit, where looking up the worker is a call.
+// Neither `inline(always)` nor `inline(never)`: the compiler knows the closures, and may inline a
+// small caller into this function instead. Then the leaves of a recursion need no call at all.
+// Forbidding inlining would put this function into another codegen unit, where looking up the
+// worker is a call.
 #[inline]
 pub(crate) fn join_on<A, B, RA, RB>(owner: Owner<'_>, migrated: bool, a: A, b: B) -> (RA, RB)
 where
@@ -143,8 +144,8 @@ where
             Some(strands) => strands.second_half(run),
         };
     }
-    // SAFETY: the job was found taken, so it was armed (JOB-5): by this worker, or by a thief that
-    // it has waited for (the deque's O11). This frame owns it.
+    // SAFETY: the job was found taken, so it was armed (JOB-5): by this worker, or by a thief for
+    // which this worker has waited (the deque's O11). This frame owns the job.
     let latch = unsafe { Header::latch(job.header()) };
     if !latch.probe_for_a_moment() {
         // The deque is empty here: newer jobs have run, and the thief that took our job took all

@@ -40,8 +40,8 @@ pub struct Scope<'scope> {
 }
 
 impl<'scope> Scope<'scope> {
-    /// Spawns a job into the scope. It runs on any worker of the scope's pool, newest first on the
-    /// worker that spawned it.
+    /// Spawns a job into the scope. Any worker of the scope's pool may run it. The worker that
+    /// spawned several jobs begins with the newest.
     ///
     /// ```
     /// let (send, receive) = std::sync::mpsc::channel();
@@ -77,7 +77,7 @@ pub(super) struct ScopeCore<'scope> {
     team: Arc<Team>,
     /// The owner has one count, and every job has one.
     latch: CountLatch<AnyLatch>,
-    /// Jobs that the owner's worker has pushed since the scope began lie above it.
+    /// Jobs that the owner's worker has pushed since the scope began lie above this mark.
     mark: Mark<Header>,
     panic: Mutex<Option<Payload>>,
     /// Whether a job went through the injector. Then the owner also looks there.
@@ -114,7 +114,8 @@ impl<'scope> ScopeCore<'scope> {
             (Ok(value), None) => value,
             (Ok(_), Some(payload)) => panic::resume_if_err(Err(payload)),
             (Err(payload), first) => {
-                // Its drop may panic, which would end the process while this thread unwinds.
+                // The drop of `first` may panic, which would end the process while this thread
+                // unwinds.
                 panic::discard(first);
                 panic::resume_if_err(Err(payload))
             }
@@ -147,13 +148,13 @@ impl<'scope> ScopeCore<'scope> {
     ) -> Work {
         let scope = SendPtr(scope);
         self.job(move || {
-            // SAFETY: the scope waits for this job, so it is alive.
+            // SAFETY: the scope waits for this job, so the scope is alive.
             body(unsafe { scope.get() });
         })
     }
 
-    /// Posts a job to every worker. It calls `body` with `scope`, which contains this core, and
-    /// with the worker's index.
+    /// Posts a job to every worker. The job calls `body` with `scope`, which contains this core,
+    /// and with the worker's index.
     pub(super) fn broadcast_in<S: Sync + 'scope>(
         &self,
         scope: &S,

@@ -71,7 +71,7 @@ impl<'scope> ScopeFifo<'scope> {
     /// queue.
     #[inline]
     fn push(&self, worker: Owner<'_>, work: Work) {
-        // A spare shares the queue of a worker, which keeps the order of both.
+        // A spare shares the queue of a worker. So the jobs of both start in one common order.
         let fifo = &self.fifos[worker.index() % self.fifos.len()];
         fifo.push(work);
         let fifo = SendPtr(fifo);

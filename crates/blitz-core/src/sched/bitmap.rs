@@ -41,7 +41,7 @@ pub(super) fn signal(team: &Team, bitmap: &Bitmap, task: Runnable) {
     act_on(team, signalled.told);
 }
 
-/// Wakes a sleeper if there is a permit for it, and the guests that take tasks.
+/// Notifies the guests that take tasks, and wakes a sleeper if a permit was given for one.
 fn act_on(team: &Team, told: Told) {
     team.notify_guests_of_task();
     match told {
@@ -226,8 +226,8 @@ impl<'a> Tasks<'a> {
         self.notify_of_ring();
     }
 
-    /// How many further tasks to take along with one. Zero without stealing, because no other
-    /// worker would take them from here.
+    /// How many further tasks to take along with one task. Zero without stealing, because no other
+    /// worker would take them from this worker's queue.
     fn room_for_others(self) -> usize {
         if self.team().config.stealing { self.own_ring().room() } else { 0 }
     }

@@ -9,9 +9,9 @@
 //!    the last worker waits for it.
 //! 3. The queue closes. A thread that comes later keeps its task, and cancels it.
 //!
-//! A worker may be stuck in a poll that blocks until another task ends, perhaps the one in its LIFO
-//! slot. So not only the last worker cancels: each leaving worker cancels the tasks that it can
-//! reach, and from then on no list takes tasks.
+//! A worker may be stuck in a poll that blocks until another task ends, perhaps the task in the
+//! LIFO slot of that worker. So not only the last worker cancels: each leaving worker cancels the
+//! tasks that it can reach, and from then on no list takes tasks.
 //!
 //! Dropping a future runs user code. It may wake other tasks: they go into the queues and are
 //! cancelled later, never on top of each other. It may spawn new ones, which are cancelled at once.
@@ -26,8 +26,8 @@ use blitz_parts::prim::yield_now;
 use blitz_parts::task::{Owned, Runnable, TaskRef};
 
 impl Tasks<'_> {
-    /// Cancels the tasks that no worker runs, if tasks end. Called by a worker that leaves: another
-    /// worker may be stuck until one of these tasks is gone.
+    /// Cancels the tasks that no worker runs, if the team cancels its tasks by now. Called by a
+    /// worker that leaves: another worker may be stuck until one of these tasks is gone.
     pub(crate) fn cancel_beside_others(self) {
         let team = self.team();
         if !team.tasks_end() {
@@ -132,12 +132,12 @@ fn cancel_queued(team: &Team) -> usize {
     cancelled
 }
 
-/// Cancels the tasks that it finds. Returns 0 only if it found none, so that none is left. As for
-/// [`cancel_all`], no thread is a worker any more.
+/// Cancels the tasks that it finds. Returns 0 only if it found none, so that none is left. Like
+/// [`cancel_all`], it may be called only when no other thread is a worker any more.
 fn cancel_round(team: &Team) -> usize {
     let waiting = cancel_waiting_tasks(team);
     // SAFETY: no thread is a worker any more except the caller, which uses its own worker only
-    // through this.
+    // through these owners.
     let left = |worker| unsafe { Owner::of_left(worker) };
     let queued: usize = team.workers().map(|worker| Tasks(left(worker)).cancel_queued()).sum();
     waiting + queued + cancel_queued(team)

@@ -37,15 +37,15 @@ pub(crate) fn release_with_tasks(team: &Team) {
     }
 }
 
-/// As [`end_orphaned_sections`], if the handle is gone.
+/// Calls [`end_orphaned_sections`] if the handle is gone.
 pub(crate) fn end_orphaned_sections_if_closing(team: &Team) {
     if team.is_closing() && !broken(Step::SectionsWorkersLook) {
         end_orphaned_sections(team);
     }
 }
 
-/// As [`end_orphaned_sections_if_closing`], for a worker that becomes idle: it may have finished
-/// the task of a forgotten shield (LIFE-6).
+/// Works like [`end_orphaned_sections_if_closing`], for a worker that becomes idle: it may have
+/// finished the task of a forgotten shield (LIFE-6).
 pub(crate) fn end_orphaned_sections_when_idle(team: &Team) {
     if team.life.is_closing_at_last() && !broken(Step::SectionsWorkersLook) {
         end_orphaned_sections(team);

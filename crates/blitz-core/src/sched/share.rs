@@ -51,7 +51,7 @@ pub(crate) fn inject(team: &Team, work: Work) {
 
 fn notify(team: &Team) {
     // Notify one worker for any number of tasks, and only if no worker searches: a worker that
-    // leaves some of them wakes the next (SLEEP-3).
+    // takes a part of them and leaves others wakes the next worker (SLEEP-3).
     let woken = team.sleep().new_jobs(1, true);
     team.notify_guests_of_task();
     if woken == 0 {

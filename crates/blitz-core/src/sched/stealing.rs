@@ -21,7 +21,7 @@ impl Tasks<'_> {
         }
     }
 
-    /// As `put_back`, for a ring that is full.
+    /// Works like `put_back`, for a ring that is full.
     #[cold]
     fn put_beyond(self, task: Runnable) {
         if let Some(part) = self.part() {
@@ -40,7 +40,7 @@ impl Tasks<'_> {
         }
     }
 
-    /// Takes a fair part of the queue, at most `most` tasks: returns one to poll, and puts the
+    /// Takes a fair part of the queue, at most `most` tasks: returns one task to poll, and puts the
     /// others into the batch buffer.
     pub(super) fn take_batch(self, most: usize) -> Option<Runnable> {
         let team = self.team();
@@ -74,8 +74,8 @@ impl Tasks<'_> {
         Some(first)
     }
 
-    /// Steals half of `victim`'s tasks: returns one to poll, and puts the others into this worker's
-    /// ring.
+    /// Steals half of `victim`'s tasks: returns one task to poll, and puts the others into this
+    /// worker's ring.
     pub(crate) fn steal_from(self, victim: &Worker) -> Option<Runnable> {
         let theirs = &victim.queues;
         if !theirs.has_public() || !self.team().config.stealing {

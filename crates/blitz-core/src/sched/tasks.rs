@@ -83,7 +83,9 @@ impl Tasks<'_> {
         crowd.is_better_alone(self.index(), Instant::now(), || self.totals())
     }
 
-    /// The waits of this worker and those with the next numbers, and the polls of all.
+    /// Returns how long some workers have waited for a processor, and the polls of all workers.
+    ///
+    /// These workers are this one and those with the next numbers.
     #[cold]
     fn totals(self) -> Totals {
         let (team, count) = (self.team(), self.team().num_with_spares());
@@ -97,8 +99,8 @@ impl Tasks<'_> {
         }
     }
 
-    /// As [`next`](Self::next), but not inlined, for waits, which have many call sites and are slow
-    /// anyway.
+    /// Works like [`next`](Self::next), but not inlined, for waits, which have many call sites and
+    /// are slow anyway.
     #[inline(never)]
     pub(crate) fn next_of_wait(self) -> Option<Runnable> {
         self.next()
@@ -158,7 +160,7 @@ impl Tasks<'_> {
         self.own().tasks.tick.count_job();
     }
 
-    /// Takes a task of others, which goes before own tasks in a fair turn.
+    /// Takes a task that is not this worker's own. It goes before own tasks in a fair turn.
     pub(crate) fn take_fair_share(self) -> Option<Runnable> {
         self.steal_from_stuck().or_else(|| match self.part() {
             // The tasks taken are polled first, so leave a part of every interval to own tasks.
@@ -201,9 +203,11 @@ impl Tasks<'_> {
         }
     }
 
-    /// Steals half of the tasks of a stuck worker: it has begun no poll since the last fair turn.
-    /// If all workers are busy, no other worker would take its tasks. Looks at a different worker
-    /// each time.
+    /// Steals half of the tasks of a stuck worker. If all workers are busy, no other worker would
+    /// take its tasks.
+    ///
+    /// A worker counts as stuck if it has begun no poll since this worker's last fair turn. Each
+    /// call looks at a different worker.
     fn steal_from_stuck(self) -> Option<Runnable> {
         let (team, suspect) = (self.team(), &self.own().tasks.suspect);
         let polls = |worker: &Worker| worker.queues.counters.polled.get();
@@ -214,7 +218,7 @@ impl Tasks<'_> {
         stuck.filter(|_| index != self.index()).and_then(|stuck| self.steal_from(stuck))
     }
 
-    /// Polls a task, or cancels it if tasks end.
+    /// Polls a task, or cancels it if the team cancels its tasks by now.
     pub(crate) fn poll(self, task: Runnable) {
         if self.team().tasks_end() {
             return self.cancel(task);
@@ -264,7 +268,7 @@ impl Tasks<'_> {
         }
     }
 
-    /// Cancels a task, because tasks end.
+    /// Cancels a task, because the team cancels its tasks.
     #[cold]
     #[inline(never)]
     fn cancel(self, task: Runnable) {
@@ -283,7 +287,7 @@ impl Tasks<'_> {
     #[cold]
     pub(crate) fn attend(self, address: Option<usize>) {
         if self.own().without_seat.get() > 0 {
-            // This runs on top of a call that blocks: the end of that call attends.
+            // This runs on top of a call that blocks: the end of that call acts on the notes.
             return;
         }
         let noted = self.seat.attend(&self.team().seats);
@@ -307,7 +311,8 @@ impl Tasks<'_> {
         if timed { self.poll_timed(task) } else { self.poll_in_run(task) }
     }
 
-    /// Polls a task. If it lies on top of a waiting job, its forks must not look like that job's.
+    /// Polls a task. If the poll runs on top of a waiting job, the task's forks must not look like
+    /// forks of that job.
     fn poll_in_run(self, task: Runnable) -> Ran {
         if self.is_in_run() { self.in_run(|_| poll_here(task)) } else { poll_here(task) }
     }

@@ -15,7 +15,7 @@ pub(crate) fn has_tasks(team: &Team) -> bool {
     team.tasks.may_have() || team.config.stealing && has_public()
 }
 
-/// As [`has_work`], but ignores tasks in the queues of worker `one`.
+/// Works like [`has_work`], but ignores tasks in the queues of worker `one`.
 pub(crate) fn has_work_but_tasks_of(team: &Team, one: Option<usize>) -> bool {
     team.notice_refused_fence();
     let has_tasks = |worker: &Worker| {

@@ -34,7 +34,7 @@ struct Place {
     state: State,
     /// How many other threads wait for the pool. Counted only if the adopted thread is lent.
     waiting: usize,
-    /// Whether the worker has a count of the team's end.
+    /// Whether the worker still has its count, which the team's end waits for.
     counts: bool,
 }
 
@@ -64,20 +64,22 @@ impl Adoption {
         self.lock().state == State::Here
     }
 
-    /// Whether the worker has no thread now: the adopted one is in none of the pool's operations.
+    /// Whether the worker has no thread now: the adopted thread is in none of the pool's
+    /// operations.
     pub(crate) fn is_away(&self) -> bool {
         self.lock().state == State::Away
     }
 
-    /// AWAY to HERE. Returns false if the caller cannot be the worker.
+    /// Changes AWAY to HERE. Returns false if the caller cannot be the worker.
     pub(crate) fn sit_down(&self) -> bool {
         self.change(State::Away, State::Here)
     }
 
-    /// HERE to AWAY after `rise`, in which the caller stops being the worker. If the pool is
-    /// `closing`, or if another thread waits for a lent one and the caller `makes_room`, the state
-    /// changes to OVER instead. Then this returns true, and the caller is still the worker and
-    /// responsible for it.
+    /// Changes HERE to AWAY after `rise`, in which the caller stops being the worker.
+    ///
+    /// If the pool is `closing`, or if another thread waits for a lent thread and the caller
+    /// `makes_room`, the state changes to OVER instead. Then this returns true, and the caller is
+    /// still the worker and responsible for it.
     pub(crate) fn stand_up(
         &self,
         closing: impl Fn() -> bool,
@@ -100,8 +102,8 @@ impl Adoption {
         leaves
     }
 
-    /// AWAY to OVER, by another thread. If this returns true, the caller is responsible for the
-    /// worker.
+    /// Changes AWAY to OVER, for a thread that is not the adopted one. If this returns true, the
+    /// caller is responsible for the worker.
     pub(crate) fn end(&self) -> bool {
         self.change(State::Away, State::Over)
     }
@@ -111,13 +113,13 @@ impl Adoption {
         self.change(State::Over, State::Away);
     }
 
-    /// Returns true once if the worker has a count of the team's end. The caller, which has retired
-    /// the worker, must give that count up.
+    /// Returns true once if the worker still has its count. The caller, which has retired the
+    /// worker, must give that count up.
     pub(crate) fn take_count(&self) -> bool {
         std::mem::take(&mut self.lock().counts)
     }
 
-    /// As `take_count`, for a thread that drops the pool while the adopted thread is HERE.
+    /// Works like `take_count`, for a thread that drops the pool while the adopted thread is HERE.
     pub(crate) fn take_count_while_here(&self) -> bool {
         let mut place = self.lock();
         place.state == State::Here && std::mem::take(&mut place.counts)

@@ -135,8 +135,8 @@ impl Blocking {
         Ok(())
     }
 
-    /// Called if the system starts no more threads. If there are other threads, they run the
-    /// closure. If there are none, it runs right here.
+    /// Called if the system starts no more threads. If there are other threads, they run the queued
+    /// closures. If there are none, the closures run right here.
     #[cold]
     fn do_without_thread(&self) {
         let mut state = self.shared.lock();
@@ -274,7 +274,7 @@ impl Shop {
                 let waited = self.news.wait_timeout(state, left);
                 waited.unwrap_or_else(PoisonError::into_inner).0
             }
-            // The time is beyond the clock's range.
+            // The deadline is beyond the clock's range.
             None => self.news.wait(state).unwrap_or_else(PoisonError::into_inner),
         }
     }

@@ -27,10 +27,10 @@ pub enum WaitPolicy {
     /// wait in turn on the same stack.
     #[default]
     StealAnything,
-    /// Only its own jobs and descendants of the awaited job; then it parks. So code may hold a lock
-    /// across a `join`: no unrelated job that wants the lock can start on top of the holder's
-    /// stack. One exception: broadcast jobs still run, because the awaited job may wait for the
-    /// broadcast. The price: a core can idle while there is work.
+    /// Only the worker's own jobs and descendants of the awaited job. If there are none, the worker
+    /// parks. So code may hold a lock across a `join`: no unrelated job that wants the lock can
+    /// start on top of the holder's stack. One exception: broadcast jobs still run, because the
+    /// awaited job may wait for the broadcast. The price: a core can idle while there is work.
     ///
     /// While a worker waits for something outside its pool, such as another pool or a closure of
     /// `spawn_blocking`, it also polls tasks and runs jobs from outside, because what it waits for
@@ -65,7 +65,7 @@ pub(crate) struct Config {
     pub(crate) queue_capacity: usize,
     /// Whether workers take tasks from each other.
     pub(crate) stealing: bool,
-    /// `None` takes it from the environment.
+    /// `None` takes the scheduler from the environment.
     pub(crate) scheduler: Option<Scheduler>,
     /// How many threads may be started beyond the workers; `None` derives it from the number of
     /// workers.
@@ -153,7 +153,7 @@ pub(crate) struct SlowPoll {
     pub(crate) handler: Box<dyn Fn(Id, Duration) + Send + Sync>,
 }
 
-/// One per core that this process may use.
+/// Returns the default number of workers: one per core that this process may use.
 pub(crate) fn default_workers() -> usize {
     thread::available_parallelism().map_or(1, usize::from)
 }

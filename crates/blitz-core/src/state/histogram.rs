@@ -150,7 +150,7 @@ mod tests {
     use std::time::Duration;
 
     #[test]
-    fn a_time_is_below_the_end_of_its_bucket_and_not_below_that_of_the_one_before() {
+    fn a_time_is_below_the_end_of_its_bucket_and_not_below_the_end_before() {
         for nanos in [0, 1, 63, 64, 79, 80, 95, 96, 127, 128, 1_000, 1_000_000, 60_000_000_000] {
             let times = Times::default();
             let time = Duration::from_nanos(nanos);
@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn ends_grow_and_four_of_them_double() {
+    fn ends_grow_and_double_every_four_buckets() {
         let ends: Vec<_> = Histogram::default().buckets().map(|(end, _)| end).collect();
         assert_eq!(ends.len(), 120);
         assert!(ends.is_sorted_by(|a, b| a < b));

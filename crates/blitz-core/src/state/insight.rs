@@ -18,14 +18,14 @@ pub(crate) struct Insight {
     /// The types of tasks that this worker has polled.
     pub(crate) types: Slots<TypeRow>,
     pub(crate) polls: Times,
-    /// Between becoming runnable and being polled.
+    /// How long tasks waited between becoming runnable and being polled.
     pub(crate) delays: Times,
     pub(crate) jobs: Times,
-    /// In the driver.
+    /// How long the worker slept in the driver.
     pub(crate) driver_waits: Times,
-    /// Between being woken and running.
+    /// How long it took the worker to run after it was woken.
     pub(crate) wakes: Times,
-    /// Between beginning to look for work and stealing it.
+    /// How long the worker looked for work before it stole some.
     pub(crate) steals: Times,
     pub(crate) states: States,
     /// The worker's progress when it entered `block_in_place`, plus one; zero outside of it.
@@ -64,11 +64,11 @@ pub(crate) enum Idleness {
 /// How many ticks a worker has spent in each state.
 #[derive(Default)]
 pub(crate) struct States {
-    /// When it began; zero before that.
+    /// When the worker began; zero before that.
     begun: Counter,
     /// When the worker began to run nothing; zero while it runs something.
     idle_since: Counter,
-    /// Whether it sleeps while it runs nothing.
+    /// Whether the worker sleeps while it runs nothing.
     asleep: Counter,
     idle: [Counter; 3],
     /// Ticks of polls and of jobs, extrapolated. Only their ratio matters.

@@ -5,7 +5,8 @@
 use blitz_parts::prim::{Mutex, MutexGuard};
 use std::sync::PoisonError;
 
-/// Keeps two drivers from being made at once, and any from being plugged in after the pool's end.
+/// Keeps two drivers from being made at once, and a driver from being plugged in after the pool's
+/// end.
 #[derive(Default)]
 pub(crate) struct Plugging {
     over: Mutex<bool>,

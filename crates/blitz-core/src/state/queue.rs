@@ -61,7 +61,7 @@ impl TaskQueue {
         }
     }
 
-    /// Takes any task, for the thread that ends them all.
+    /// Takes any task, for the thread that cancels all tasks.
     pub(crate) fn take_one(&self) -> Option<Runnable> {
         match self {
             TaskQueue::Stealing(queue) => queue.pop_batch(1).next(),

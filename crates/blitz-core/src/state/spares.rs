@@ -81,7 +81,8 @@ impl Spares {
         }
         if duty == Duty::Relief {
             list.relief_calls += 1;
-            // The spare on its way may be blocked in the user's start handler.
+            // Usually one call is enough: wait for the spare that is on its way. It may be blocked
+            // in the user's start handler, so call another spare every `RELIEF_CALLS` calls.
             if list.relief_calls % RELIEF_CALLS != 1 {
                 return Called::Comes;
             }
@@ -223,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn no_more_are_started_than_there_may_be() {
+    fn no_more_spares_are_started_than_allowed() {
         let (spares, started) = (Spares::new(1), RefCell::default());
         assert!(matches!(call(&spares, &started), Called::Comes));
         assert_eq!(started.borrow()[0].first_call(), Some(Duty::Seat));
@@ -244,9 +245,9 @@ mod tests {
             started
         };
         for _ in 0..RELIEF_CALLS {
-            assert_eq!(relieve(), 1, "it is on its way");
+            assert_eq!(relieve(), 1, "the first spare is on its way");
         }
-        assert_eq!(relieve(), 2, "it does not come");
+        assert_eq!(relieve(), 2, "the first spare does not come");
         spares.relief_has_come();
         assert_eq!((relieve(), spares.is_any_left()), (3, false));
     }

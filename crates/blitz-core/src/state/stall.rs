@@ -265,11 +265,11 @@ impl Sight {
 #[derive(Default)]
 struct Desk {
     due: Vec<(usize, Sight)>,
-    /// Whether a thread makes them.
+    /// Whether there is a thread that makes them, or one is being started.
     is_served: bool,
     /// When the last line was written, in ticks, if one was.
     last_line: Option<u64>,
-    /// Reports for which no line was written since.
+    /// Reports since the last line. No line was written for them.
     unwritten: u64,
 }
 
@@ -411,7 +411,7 @@ mod tests {
         assert!(!stalls.submit(2, Sight::default()), "the thread looks once more");
         assert_eq!(stalls.take_due().len(), 1);
         assert!(stalls.take_due().is_empty());
-        assert!(stalls.submit(3, Sight::default()), "it has ended");
+        assert!(stalls.submit(3, Sight::default()), "the thread has ended");
     }
 
     #[test]

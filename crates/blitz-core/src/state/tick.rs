@@ -1,7 +1,8 @@
 //! Decides how often a worker looks beyond its own tasks, by budgets of polls and by the time that
 //! polls take.
 //!
-//! Each poll spends one unit of four budgets. A budget that is spent has an effect and starts anew:
+//! Each poll spends one unit of each of four budgets. A budget that is spent has an effect and
+//! starts anew:
 //!
 //! ```text
 //!  poll ─▶ one of BUDGET_PER_TICK  ──spent──▶ maintenance: new intervals from the average
@@ -11,8 +12,8 @@
 //!  job ─▶ one of `interval`, too, counted by itself
 //! ```
 //!
-//! One counter serves the four lines of polls. It counts down to the next one that is due, so most
-//! polls change nothing else.
+//! One counter serves the four budgets of polls. It counts down to the poll that spends the next of
+//! them, so most polls change nothing else.
 
 #![forbid(unsafe_code)]
 
@@ -224,7 +225,7 @@ impl Tick {
     pub(crate) fn defer_queue_turn(&self, taken: usize) {
         let taken = u32::try_from(taken).unwrap_or(u32::MAX);
         let later = taken.saturating_add(self.spell.get().saturating_sub(self.brief.get()));
-        // Not before the end of the current step.
+        // The turn cannot come before the end of the current step.
         let latest = self.step.get().saturating_add(taken).saturating_add(self.spell.get());
         self.until_brief.set(self.until_brief.get().saturating_add(later).min(latest));
     }
@@ -241,7 +242,8 @@ impl Tick {
         self.turn.get() == Turn::Own
     }
 
-    /// Repeats the turn that was just taken, because it was used for something else.
+    /// Lets work that is not the worker's own go first again. For example, the last such turn was
+    /// used for something else.
     pub(crate) fn repeat_turn_of_others(&self) {
         self.turn.set(Turn::Others);
     }
@@ -328,7 +330,7 @@ mod tests {
     }
 
     #[test]
-    fn polls_take_as_long_as_before() {
+    fn polls_are_expected_to_take_as_long_as_those_before() {
         let tick = Tick::new(false, true);
         assert_eq!(tick.time_of(3), 3 * POLL_TIME_ASSUMED);
         for _ in 0..200 {
@@ -396,7 +398,7 @@ mod tests {
     }
 
     #[test]
-    fn polls_of_tasks_from_the_queue_bring_no_further_turn_of_it() {
+    fn polls_of_tasks_from_the_queue_bring_no_further_turn_of_the_queue() {
         let tick = Tick::new(false, true);
         assert_eq!((tick.brief.get(), tick.spell()), (1, 1), "polls are taken to be long");
         let (own, queued) = poll_beside_a_full_queue(&tick);
@@ -408,7 +410,7 @@ mod tests {
         let tick = Tick::new(false, true);
         tick.average.ns.set(10_000);
         poll_for_a_tick(&tick, Duration::from_micros(10));
-        assert_eq!((tick.brief.get(), tick.spell()), (1, 5), "it looks after each poll");
+        assert_eq!((tick.brief.get(), tick.spell()), (1, 5), "a look at the queue per poll");
         let (own, queued) = poll_beside_a_full_queue(&tick);
         // The thousandth poll may end in the middle of a spell.
         assert!(own >= 5 * (queued - 1) && queued > 100, "{own} own, {queued} of the queue");

@@ -17,14 +17,15 @@ thread_local! {
 
 /// A team's watch. It has a thread once it was first needed.
 pub(crate) struct WatchThread {
-    /// Whether it looks.
+    /// Whether the thread looks at the workers.
     watch: Watch,
     thread: OnceLock<Thread>,
     starting: Mutex<()>,
 }
 
 impl WatchThread {
-    /// `needed` says that a worker or a spare could take over from a stuck worker.
+    /// `needed` says that a worker or a spare could take over from a stuck worker, or that stalls
+    /// are reported.
     pub(crate) fn new(needed: bool, asymmetric: bool) -> WatchThread {
         WatchThread {
             watch: Watch::new(needed, asymmetric),
@@ -72,7 +73,7 @@ impl WatchThread {
     fn start(&self, start: impl FnOnce() -> io::Result<Thread>) {
         let _turn = self.starting.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(thread) = self.thread.get() {
-            // Another worker has started it, and it sleeps again already.
+            // Another caller has started the thread, which sleeps again already.
             return thread.unpark();
         }
         let started = start().map(|thread| self.thread.set(thread));
@@ -94,8 +95,8 @@ impl WatchThread {
     /// Stops the watch, because the team ends.
     pub(crate) fn stop(&self) {
         self.watch.stop();
-        // The lock waits for a start in progress. A thread that is started later sees the flag
-        // first.
+        // Taking the lock waits for a start in progress. A thread that is started later sees the
+        // flag first.
         let _turn = self.starting.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(thread) = self.thread.get() {
             thread.unpark();
@@ -135,7 +136,7 @@ mod tests {
         for _ in 0..3 * WATCH_MISSED {
             meet(&watch, fail);
         }
-        assert_eq!(attempts.get(), 4, "an attempt costs more than a need");
+        assert_eq!(attempts.get(), 4, "one further attempt per `WATCH_MISSED` needs");
         assert!(!watch.is_on());
         for _ in 0..WATCH_MISSED {
             meet(&watch, || Ok(thread::current()));

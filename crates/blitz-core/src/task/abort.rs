@@ -7,7 +7,7 @@ use blitz_parts::task::TaskRef;
 use std::fmt;
 use std::sync::Arc;
 
-/// Cancels a task: see [`JoinHandle::abort_handle`](crate::JoinHandle::abort_handle).
+/// Cancels a task or job: see [`JoinHandle::abort_handle`](crate::JoinHandle::abort_handle).
 ///
 /// ```
 /// # blitz::block_on(async {
@@ -38,7 +38,7 @@ impl AbortHandle {
         AbortHandle { target: Target::Job(job) }
     }
 
-    /// Cancels the task: see [`JoinHandle::abort`](crate::JoinHandle::abort).
+    /// Cancels the task or job: see [`JoinHandle::abort`](crate::JoinHandle::abort).
     pub fn abort(&self) {
         match &self.target {
             Target::Task(task) => task.abort(),
@@ -46,7 +46,7 @@ impl AbortHandle {
         }
     }
 
-    /// Whether the task has ended: returned, panicked or cancelled.
+    /// Whether the task or job has returned, has panicked or was cancelled.
     #[must_use]
     pub fn is_finished(&self) -> bool {
         match &self.target {
@@ -55,7 +55,7 @@ impl AbortHandle {
         }
     }
 
-    /// Returns the id of the task.
+    /// Returns the id of the task or job.
     #[must_use]
     pub fn id(&self) -> Id {
         match &self.target {

@@ -34,7 +34,7 @@ fn block_on_this_thread<F: Future>(future: F) -> F::Output {
     }
 }
 
-/// As [`block_on`]. Tasks that the future spawns go to `team`.
+/// Works like [`block_on`]. Tasks that the future spawns go to `team`.
 pub(crate) fn block_on_in<F: Future>(team: &Team, future: F) -> F::Output {
     let _ambient = team.enter_ambient();
     let _entered = Entered::new(team.arc());

@@ -43,7 +43,7 @@ fn let_others_go_first(cx: &mut Context<'_>) -> Poll<Spent> {
 
 /// Returns whether the task may go on without yielding.
 ///
-/// True outside tasks and [`block_on`](crate::block_on), and in [`unconstrained`].
+/// Always returns true outside tasks and [`block_on`](crate::block_on), and in [`unconstrained`].
 ///
 /// ```
 /// assert!(blitz::task::coop::has_budget_remaining());

@@ -12,7 +12,8 @@ impl<T> JoinHandle<T> {
     /// with other work of that pool while it waits. A thread outside every pool blocks.
     ///
     /// # Errors
-    /// If the task or job was cancelled or panicked: [`JoinError::into_panic`] returns the payload.
+    /// If the task or job was cancelled or panicked. [`JoinError::into_panic`] returns the payload
+    /// of a panic.
     ///
     /// # Blocking
     /// A thread outside every pool blocks; a worker of another pool goes on with its pool's work.

@@ -110,7 +110,7 @@ impl<T> JoinHandle<T> {
         }
     }
 
-    /// As `poll`, without a budget, for callers that spend the budget themselves.
+    /// Works like `poll`, without a budget, for callers that spend the budget themselves.
     pub(crate) fn poll_result(&mut self, cx: &mut Context<'_>) -> Poll<Result<T, JoinError>> {
         match &mut self.kind {
             Kind::Task(join) => {

@@ -198,8 +198,8 @@ impl<T: 'static> JoinSet<T> {
         poll_fn(|cx| self.poll_join_next(cx)).await
     }
 
-    /// As [`join_next`](JoinSet::join_next), with the task's id. The id of a failed task is in the
-    /// [error](JoinError::id).
+    /// Works like [`join_next`](JoinSet::join_next), with the task's id. The id of a failed task is
+    /// in the [error](JoinError::id).
     ///
     /// No other task or job of the process ever has the same id.
     ///
@@ -238,7 +238,7 @@ impl<T: 'static> JoinSet<T> {
         self.try_join_next_with_id().map(without_id)
     }
 
-    /// As [`try_join_next`](JoinSet::try_join_next), with the task's id.
+    /// Works like [`try_join_next`](JoinSet::try_join_next), with the task's id.
     pub fn try_join_next_with_id(&mut self) -> Option<Result<(Id, T), JoinError>> {
         while let Some(number) = self.news.oldest() {
             let ended = self.take(number);
@@ -256,7 +256,7 @@ impl<T: 'static> JoinSet<T> {
         self.poll_join_next_with_id(cx).map(|next| next.map(without_id))
     }
 
-    /// As [`poll_join_next`](JoinSet::poll_join_next), with the task's id.
+    /// Works like [`poll_join_next`](JoinSet::poll_join_next), with the task's id.
     pub fn poll_join_next_with_id(
         &mut self,
         cx: &mut Context<'_>,

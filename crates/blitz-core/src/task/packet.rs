@@ -94,7 +94,7 @@ where
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The number of its id.
+    /// The number of the job's id.
     pub(crate) fn number(&self) -> u64 {
         self.id.number()
     }

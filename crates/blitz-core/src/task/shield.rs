@@ -39,7 +39,7 @@ use std::task::{Context, Poll};
 ///         committed.send(()).unwrap();
 ///     })
 ///     .await;
-///     std::future::pending::<()>().await; // it takes effect here
+///     std::future::pending::<()>().await; // the abort takes effect here
 /// });
 /// wait.await.unwrap();
 /// handle.abort();

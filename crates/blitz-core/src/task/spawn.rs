@@ -37,7 +37,7 @@ where
     JoinHandle::of_task(join)
 }
 
-/// As [`spawn_in`], but fails if the queue holds as many tasks as the pool allows.
+/// Works like [`spawn_in`], but fails if the queue holds as many tasks as the pool allows.
 pub(crate) fn try_spawn_in<F>(
     team: &Team,
     site: Site,
@@ -67,7 +67,7 @@ fn start(team: &Team, task: Runnable) {
     }
 }
 
-/// As [`start`], on a worker of the task's team.
+/// Works like [`start`], on a worker of the task's team.
 ///
 /// Not generic and not inlined, because `spawn` is compiled once per future.
 fn start_on(owner: Owner<'_>, task: Runnable) {

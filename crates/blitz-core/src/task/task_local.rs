@@ -92,7 +92,7 @@ struct Scoped<T> {
 }
 
 impl<T> LocalCell<T> {
-    /// For `task_local!`.
+    /// Creates an empty cell, for `task_local!`.
     #[doc(hidden)]
     #[must_use]
     pub const fn new() -> LocalCell<T> {
@@ -119,7 +119,7 @@ impl<T> LocalCell<T> {
         }
     }
 
-    /// As `enter`, one floor above the current one.
+    /// Works like `enter`, one floor above the current one.
     #[cold]
     fn rise(&self, floor: &Floor<T>, scoped: Option<Scoped<T>>) -> Outer<T> {
         let before = floor.above().scoped.replace(scoped);
@@ -156,7 +156,7 @@ struct Outer<T> {
 }
 
 impl<T: 'static> LocalKey<T> {
-    /// For `task_local!`.
+    /// Creates a key whose values lie in `cell`, for `task_local!`.
     #[doc(hidden)]
     #[must_use]
     pub const fn new(cell: thread::LocalKey<LocalCell<T>>) -> LocalKey<T> {
@@ -265,8 +265,8 @@ impl<T: 'static> LocalKey<T> {
         self.try_with(T::clone)
     }
 
-    /// Moves the value of `slot` into the thread's cell until the guard is dropped. `None` if the
-    /// thread's locals are gone.
+    /// Moves the value of `slot` into the thread's cell until the guard is dropped. Returns `None`
+    /// if the thread's locals are gone.
     fn enter<'a>(&'static self, slot: &'a mut Option<T>) -> Option<Inside<'a, T>> {
         let entered = self.cell.try_with(|cell| {
             let layer = context::layer();

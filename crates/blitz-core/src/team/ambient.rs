@@ -1,8 +1,9 @@
 //! The context of another runtime, which a team keeps for its threads.
 //!
 //! A worker is in the context from its first moment to its last. Work on top of a waiting frame is
-//! in it, too, whatever that frame has entered: an [`Aside`](crate::base::context::Aside) enters
-//! again. The other runtime ends after the last task of the team, and before the team has ended.
+//! in the context, too, whatever that frame has entered: an
+//! [`Aside`](crate::base::context::Aside) enters the context again. The other runtime ends after
+//! the last task of the team, and before the team has ended.
 
 #![forbid(unsafe_code)]
 

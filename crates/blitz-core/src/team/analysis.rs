@@ -31,7 +31,7 @@ impl<'a> Owner<'a> {
         &self.own().analysing.get_or_init(|| Box::new(Analysing { origin, strands })).strands
     }
 
-    /// Whether this worker runs jobs of `team` although it belongs to another one.
+    /// Whether this worker runs jobs of `team` although it belongs to another team.
     #[cold]
     pub(crate) fn stands_for(self, team: &Team) -> bool {
         self.analysing().is_some_and(|analysing| std::ptr::eq(&raw const *analysing.origin, team))

@@ -52,7 +52,7 @@ pub(crate) fn is_entering_over() -> bool {
 
 /// Keeps a pool, or none, entered on this thread until this is dropped.
 pub(crate) struct Entered {
-    /// None if there is nothing to undo.
+    /// `None` if there is nothing to undo.
     number: Option<u64>,
     here: PhantomData<*const ()>,
 }

@@ -4,7 +4,7 @@ use super::{Owner, Team, current};
 use blitz_parts::latch::{JobLatch, Latch, OnceLatch};
 use std::sync::Arc;
 
-/// A latch for the thread that made it, whether or not that is a worker.
+/// A latch for the thread that made it, whether or not that thread is a worker.
 pub(crate) enum AnyLatch {
     /// A worker. Its team is kept alive, because the setter may belong to another team.
     Worker(JobLatch, Arc<Team>),

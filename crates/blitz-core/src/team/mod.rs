@@ -126,15 +126,15 @@ pub(crate) struct Team {
     /// The context of another runtime, which every thread of the team enters.
     ambient: OnceLock<Arc<dyn Ambient>>,
     me: Weak<Team>,
-    /// Wakers may use the team while it is dropped. So the compiler must not take the reference
-    /// that `drop` gets for the only one.
+    /// Wakers may use the team while it is dropped. So the compiler must not assume that the
+    /// reference which `drop` gets is the only reference.
     _shared_in_drop: PhantomPinned,
 }
 
 impl Team {
     /// A team of `workers` workers, none of which has a thread yet.
     pub(crate) fn new(config: Config, workers: usize, scheduler: Scheduler) -> Arc<Team> {
-        // Call this before the first event: the times of all events are computed from here.
+        // Call this before the first event: the times of all events are computed from this reading.
         ticks::refine();
         let threads = workers - usize::from(config.use_current_thread);
         let asymmetric = barrier::available() && !config.publish_all;
@@ -253,7 +253,7 @@ impl Team {
     }
 
     /// The number of workers for which parallel loops are cut. If this team measures for another
-    /// one, that team's number.
+    /// team, this is the number of workers of that team.
     #[inline]
     pub(crate) fn width(&self) -> usize {
         self.width
@@ -307,7 +307,7 @@ impl Team {
     pub(crate) fn inject(&self, work: Work) -> usize {
         let was_empty = self.injector.push(work);
         let woken = self.sleep.new_jobs(1, was_empty);
-        // After the fence in `new_jobs` (GUESTS-1).
+        // This comes after the fence in `new_jobs` (GUESTS-1).
         if !broken(Step::RuntimeGuestTold) {
             self.guests.notify_of_job(|worker| self.notify_guest(worker));
         }

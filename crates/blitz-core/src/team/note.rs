@@ -295,7 +295,8 @@ impl Team {
     pub(crate) fn note_stall(&self, stuck: &Worker, looks: u32, kind: StallKind) {
         let polls = stuck.queues.counters.are_polling();
         let stall = if polls { Stall::Poll } else { Stall::Job };
-        // Record it before it is counted: a thread that waits for the count may then read a trace.
+        // Record the stall before counting it: a thread that waits for the count may then read a
+        // trace.
         self.note_outside(Kind::STALL, stall as u8, looks.into(), index(stuck.index()));
         self.stalls.count(kind);
         self.config.triggers.on_stall();

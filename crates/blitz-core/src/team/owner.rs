@@ -20,7 +20,7 @@ thread_local! {
     static CURRENT: Cell<*const Worker> = const { Cell::new(std::ptr::null()) };
 }
 
-/// Returns the worker of the current thread, if it is one.
+/// Returns the worker of the current thread, if the thread is a worker.
 ///
 /// The token must not leave the current call: a thread stops being a worker only outside every
 /// job, in `WorkerScope::drop`.
@@ -31,13 +31,13 @@ pub(crate) fn current<'a>() -> Option<Owner<'a>> {
     worker.map(|worker| Owner { worker, here: PhantomData })
 }
 
-/// Makes the current thread this worker until the scope is dropped.
+/// Keeps the current thread a worker until the scope is dropped.
 pub(crate) struct WorkerScope {
     before: *const Worker,
 }
 
 impl WorkerScope {
-    /// Makes the current thread the worker.
+    /// Makes the current thread `worker`.
     ///
     /// # Safety
     /// 1. No other thread is this worker at the same time.
@@ -127,7 +127,7 @@ impl<'a> Owner<'a> {
         unsafe { self.worker.bed().owner() }
     }
 
-    /// The worker's end of the task that it shows.
+    /// The worker's end of the place in which it shows the task that it polls.
     #[inline(always)]
     pub(crate) fn own_shown(self) -> ShownOwner<'a> {
         // SAFETY: an `Owner` is on the worker's own thread.
@@ -148,7 +148,7 @@ impl<'a> Owner<'a> {
         unsafe { self.worker.queues.lifo.put(task) }
     }
 
-    /// Calls `f`, which must not unwind, as a new run: jobs that it pushes are descendants of no
+    /// Calls `f`, which must not unwind, as a new run: jobs that `f` pushes are descendants of no
     /// other run.
     #[inline]
     pub(crate) fn in_run<R>(self, f: impl FnOnce(Option<Runner>) -> R) -> R {
@@ -191,7 +191,7 @@ impl<'a> OwnMarks<'a> {
     /// The worker's end of its status.
     #[inline(always)]
     pub(crate) fn own_waker(self) -> WakerOwner<'a> {
-        // SAFETY: they come from an `Owner`, which is on the worker's own thread.
+        // SAFETY: the marks come from an `Owner`, which is on the worker's own thread.
         unsafe { self.marks.waker.owner() }
     }
 }

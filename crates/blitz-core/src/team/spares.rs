@@ -15,7 +15,7 @@ impl Team {
         let _ = self.upward.set(upward);
     }
 
-    /// Lets a spare take a seat, if one is free.
+    /// Lets a spare take a seat, if a seat is free.
     pub(crate) fn fill_seat(&self) {
         if self.seats.try_fill() && !self.call_spare(Duty::Seat) {
             self.seats.vacate();
@@ -79,14 +79,15 @@ impl Team {
         }
     }
 
-    /// Calls the handler on a separate thread, because it may block and the watch, which calls
-    /// this, must go on. If no thread can be started, calls the handler here.
+    /// Calls the handler on a separate thread, because the handler may block, and the caller, such
+    /// as the watch, must go on. If no thread can be started, calls the handler here.
     fn hand_to_handler(&self, text: &Arc<str>) {
         let (kept, copy) = (self.arc(), text.clone());
         let builder = thread::Builder::new().name("blitz-spares".to_owned());
         // No thread joins it: the end of the pool does not wait for a handler that blocks.
         let started = builder.spawn(move || {
-            // If the handler drops the pool, the drop does not wait for blocked workers.
+            // Let this thread count as the watch: if the handler drops the pool, the drop must not
+            // wait for blocked workers.
             kept.watch.begin_here();
             kept.call_spares_handler(&copy);
         });

@@ -28,7 +28,7 @@ impl Team {
         }
     }
 
-    /// As `watch_left`, for a caller that has passed a SeqCst fence since it left the work.
+    /// Works like `watch_left`, for a caller that has passed a SeqCst fence since it left the work.
     #[inline]
     pub(crate) fn watch_left_after_fence(&self) {
         if self.spares.max() > 0 && !broken(Step::WatchHearsOfWork) {
@@ -51,7 +51,8 @@ impl Team {
         }
     }
 
-    /// As `watch_stalls`, for a caller that has passed a SeqCst fence since it stopped looking.
+    /// Works like `watch_stalls`, for a caller that has passed a SeqCst fence since it stopped
+    /// looking.
     pub(crate) fn watch_stalls_after_fence(&self) {
         if self.reports_stalls {
             self.meet(self.watch.need_after_fence());

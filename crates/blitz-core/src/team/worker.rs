@@ -85,7 +85,7 @@ pub(crate) struct Noted {
     /// The number of polls, and of jobs, that had begun at the last event.
     pub(super) polls: Cell<u64>,
     pub(super) jobs: Cell<u64>,
-    /// The number of polls begun when one was last timed.
+    /// The number of polls that had begun when a poll was last timed.
     pub(super) timed_polls: Cell<u64>,
     /// The clock as of the last reading, for stamps of tasks.
     pub(crate) coarse: Cell<u32>,
@@ -99,8 +99,8 @@ unsafe impl Sync for Worker {}
 unsafe impl Send for Worker {}
 
 impl Worker {
-    /// A worker of `team`, which must hold it, the bed and `demand`. `queues` and `tasks` are
-    /// empty.
+    /// A worker of `team`, which must hold the worker, the bed and `demand`. `queues` and `tasks`
+    /// are empty.
     pub(super) fn new(
         team: NonNull<Team>,
         bed: &Bed,
@@ -147,7 +147,7 @@ impl Worker {
 
     #[inline]
     pub(crate) fn team(&self) -> &Team {
-        // SAFETY: the team holds the worker, so it is alive while `self` is.
+        // SAFETY: the team holds the worker, so the team is alive while `self` is.
         unsafe { self.team.as_ref() }
     }
 
@@ -163,7 +163,7 @@ impl Worker {
 
     #[inline]
     pub(crate) fn bed(&self) -> &Bed {
-        // SAFETY: the team holds the beds, so it is alive while `self` is.
+        // SAFETY: the team holds this worker and its bed, so the bed is alive while `self` is.
         unsafe { self.bed.as_ref() }
     }
 
@@ -193,7 +193,7 @@ impl Worker {
 
     /// Arms a job of this worker's deque just before other threads can see it.
     pub(crate) fn arm(&self) -> impl Fn(NonNull<Header>) + '_ {
-        // SAFETY: the deque calls it for a job that no other thread can see yet (JOB-5).
+        // SAFETY: the deque calls this closure for a job that no other thread can see yet (JOB-5).
         |job| unsafe { Header::arm(job, self.bed) }
     }
 
@@ -202,7 +202,7 @@ impl Worker {
         self.give_if(|| true)
     }
 
-    /// As [`give`](Self::give), if `valid` still holds when the job is known.
+    /// Takes a job as [`give`](Self::give) does, if `valid` still holds when the job is known.
     pub(crate) fn give_if(&self, valid: impl Fn() -> bool) -> Option<Work> {
         loop {
             match self.deque.steal_if(&valid) {
@@ -242,6 +242,7 @@ impl Worker {
 
 /// A job that just left a deque.
 pub(crate) fn taken(job: NonNull<Header>) -> Work {
-    // SAFETY: jobs in a deque come from `Work::into_raw`, and by DEQUE-1 each leaves it once.
+    // SAFETY: jobs in a deque come from `Work::into_raw`, and by DEQUE-1 each job leaves the deque
+    // once.
     unsafe { Work::new(job) }
 }

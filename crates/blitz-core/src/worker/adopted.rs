@@ -14,8 +14,8 @@ thread_local! {
     static ADOPTED: RefCell<Weak<Team>> = const { RefCell::new(Weak::new()) };
 }
 
-/// The team that adopted the current thread, even if the adoption is over. None while the thread's
-/// locals are being destroyed.
+/// Returns the team that adopted the current thread, even if the adoption is over. Returns `None`
+/// while the thread's locals are being destroyed.
 pub(super) fn adopting() -> Option<Arc<Team>> {
     ADOPTED.try_with(|adopted| adopted.borrow().upgrade()).ok().flatten()
 }
@@ -26,7 +26,7 @@ fn adopted() -> Option<Arc<Team>> {
 }
 
 /// Makes the current thread worker 0 of `team`, until the pool's handle is dropped or the thread
-/// ends. It must not be a worker yet.
+/// ends. The thread must not be a worker yet.
 pub(crate) fn adopt(team: &Arc<Team>) {
     ADOPTED.with(|adopted| adopted.replace(Arc::downgrade(team)));
 }
@@ -50,7 +50,8 @@ pub(crate) fn with_worker<R>(f: impl FnOnce(&Worker) -> R) -> Option<R> {
     }
 }
 
-/// A separate function, so that the check before each fork of the drop-in `rayon-core` is one load.
+/// Does what [`with_worker`] does outside operations. This is a separate function, so that the
+/// check before each fork of the drop-in `rayon-core` is one load.
 #[cold]
 #[inline(never)]
 fn with_adopted<R>(f: impl FnOnce(&Worker) -> R) -> Option<R> {

@@ -30,8 +30,8 @@ impl Jobs<'_> {
                 None => work.run(None),
             }
         };
-        // SAFETY: the data that `work` borrows stays until `work` has run, which it does in here;
-        // it is `Send`, and a job does not unwind.
+        // SAFETY: the data that `work` borrows stays until `work` has run, and `work` runs in this
+        // closure; the closure is `Send`, and a job does not unwind.
         unsafe { HeapJob::into_work(run) }
     }
 }

@@ -13,16 +13,16 @@
 //!
 //! The lease is part of the sleep protocol (see `blitz_parts::sleep`): one worker at a time has it,
 //! and if all workers sleep, one of them sleeps in the driver. A worker gives the lease back before
-//! it runs anything, and any worker that runs out of work takes it. If no worker does, because one
-//! runs something long and the others already sleep, the watch wakes one of them after a
+//! it runs anything, and any worker that runs out of work takes the lease. If no worker takes it,
+//! because one runs something long and the others already sleep, the watch wakes a sleeper after a
 //! millisecond. Handing the lease to another worker each time would cost a wake-up per event. So a
 //! worker that gives the lease back notifies the watch, even if it only polled.
 //!
 //! While it has the lease, a worker calls only wakers that queue a task of a pool or end a
 //! `block_on` ([`is_prompt`](crate::driver::is_prompt)). Any other waker is user code and may
-//! block. The driver defers it: the worker calls it after it has given the lease back and counts as
-//! active. Workers take deferred wakers out of the driver one by one. So while one of them blocks,
-//! the next worker that polls the driver calls the others.
+//! block. The driver defers such a waker: the worker calls it after the worker has given the lease
+//! back and counts as active. Workers take deferred wakers out of the driver one by one. So while
+//! one waker blocks, the next worker that polls the driver calls the other wakers.
 //!
 //! No worker sleeps while the pool ends: a worker that waits for something polls the driver itself.
 //!
@@ -64,8 +64,8 @@ fn all_inactive(team: &Team) -> bool {
 
 /// Whether every worker sleeps, or is about to and will find nothing.
 fn is_asleep(team: &Team) -> bool {
-    // Look for work after the closures: one that has just ended may have woken a task. Then look at
-    // the closures again: another may have begun meanwhile.
+    // Look for work after the closures: a closure that has just ended may have woken a task. Then
+    // look at the closures again: another closure may have begun meanwhile.
     let rests = team.blocking.is_idle() && team.sleep().all_sleep() && !has_any_work(team);
     rests && team.blocking.is_idle()
 }
@@ -98,7 +98,7 @@ pub(crate) enum Visit {
 
 impl Owner<'_> {
     /// Polls the driver and dispatches its events, unless another worker has the lease. Returns
-    /// whether there were any events. Only for a worker that does not count as inactive.
+    /// whether there were any events. This worker must not count as inactive.
     pub(crate) fn poll_driver(self) -> bool {
         let visit = self.visit_driver();
         if visit == Visit::Wakers {
@@ -107,7 +107,7 @@ impl Owner<'_> {
         visit != Visit::Nothing
     }
 
-    /// As `poll_driver`, but the caller must call deferred wakers.
+    /// Works like `poll_driver`, but the caller must call deferred wakers.
     pub(crate) fn visit_driver(self) -> Visit {
         let Some(lease) = self.team().sleep().try_lease(self.own_bed()) else {
             return Visit::Nothing;
@@ -135,7 +135,7 @@ impl Owner<'_> {
 
     /// Calls the wakers that the driver has deferred. They are foreign code: if one panics, the
     /// others are still called. Jobs that they fork are unrelated to the job for which this worker
-    /// may be waiting. Only for a worker that does not count as inactive.
+    /// may be waiting. This worker must not count as inactive.
     #[cold]
     pub(crate) fn call_wakers(self) {
         let team = self.team();

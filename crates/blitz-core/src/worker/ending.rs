@@ -4,7 +4,8 @@
 //! task is user code. It may wait for the drop of another task, and a job that still runs may do
 //! the same. If every worker waits like this, none of them reaches the task that the others wait
 //! for. So a pool that ends with tasks starts one more thread, which checks that tasks keep ending.
-//! While no task ends, that thread starts others, and each of them cancels the remaining tasks.
+//! While no task ends, that thread starts further threads, and each of these cancels the remaining
+//! tasks.
 
 #![forbid(unsafe_code)]
 

@@ -1,9 +1,10 @@
 //! Finds work for a worker, in this order:
 //!
-//! Own tasks (see `sched`), own deque (newest first), own mail, injected jobs (all of them: one is
-//! kept, the rest goes onto the own deque), the task queue, other workers' deques and rings from a
-//! random start (oldest first). A worker that is about to sleep searches harder: it also makes
-//! private jobs public if their worker is in a long leaf.
+//! Own tasks (see `sched`), own deque (newest first, unless tasks or other threads spawned the
+//! jobs), own mail, injected jobs (all of them: one is kept, the rest goes onto the own deque), the
+//! task queue, other workers' deques and rings from a random start (oldest first). A worker that is
+//! about to sleep searches harder: it also makes private jobs of another worker public, if that
+//! worker has neither forked nor pushed a job since a thief last looked.
 //!
 //! No kind of work can keep another waiting for ever. Once per interval of polls and jobs, work
 //! from elsewhere goes first. Every second time that a worker has no own task, it looks into the
@@ -23,13 +24,13 @@ use blitz_parts::task::Runnable;
 /// How hard to search.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Look {
-    /// Only for public jobs.
+    /// Look only for public jobs.
     Public,
-    /// Also for private jobs, at the price of a heavy fence.
+    /// Also look for private jobs, at the price of a heavy fence.
     Hard,
 }
 
-/// The tasks of others that a worker searches for.
+/// Which tasks a worker searches for, besides its own.
 #[derive(Clone, Copy)]
 pub(crate) struct Wanted {
     /// Tasks in the shared queue.
@@ -56,7 +57,7 @@ pub(crate) enum Found {
 }
 
 impl Owner<'_> {
-    /// As [`find`](Self::find), but not inlined, for a worker that has found nothing.
+    /// Works like [`find`](Self::find), but not inlined, for a worker that has found nothing.
     #[inline(never)]
     pub(super) fn find_when_idle(self, look: Look, search: bool) -> Option<Found> {
         self.find(look, search)
@@ -152,7 +153,7 @@ impl Owner<'_> {
         Some(found)
     }
 
-    /// Finds work of others: jobs, and the `wanted` tasks.
+    /// Finds work that is not this worker's own: jobs, and the `wanted` tasks.
     pub(crate) fn find_elsewhere(self, look: Look, wanted: Wanted) -> Option<Found> {
         let found = self.look_elsewhere(look, wanted);
         if let Some(Found::Job(_)) = found {

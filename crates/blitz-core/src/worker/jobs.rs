@@ -86,7 +86,8 @@ impl Jobs<'_> {
         demand.anyone_inactive() && (!self.own_deque().has_public() || demand.asks_every_fork())
     }
 
-    /// As [`is_fork_wanted`](Self::is_fork_wanted), for a caller that forks only if it is true.
+    /// Whether a fork is wanted, for a caller that forks only then. See
+    /// [`is_fork_wanted`](Self::is_fork_wanted).
     #[inline(always)]
     pub(crate) fn is_fork_wanted_here(self) -> bool {
         self.is_fork_wanted() && self.is_wanted_by_workers()
@@ -98,8 +99,8 @@ impl Jobs<'_> {
         !self.demand().is_attentive() || self.is_wanted_after_attention()
     }
 
-    /// As `is_wanted_by_workers`, after the watch has asked for attention: first yields to the
-    /// relief worker when that is due.
+    /// Works like `is_wanted_by_workers`, after the watch has asked for attention: first yields to
+    /// the relief worker when that is due.
     #[cold]
     #[inline(never)]
     fn is_wanted_after_attention(self) -> bool {
@@ -128,7 +129,8 @@ impl Jobs<'_> {
     }
 
     /// Takes the newest fork back after [`take_back`](Self::take_back) failed. Runs jobs that were
-    /// pushed since, if there is room on the stack. Returns whether the fork is the caller's again.
+    /// pushed after the fork, if there is room on the stack. Returns whether the fork is the
+    /// caller's again.
     pub(crate) fn take_back_public(self, fork: NonNull<Header>, place: Place<Header>) -> bool {
         if self.own_deque().take_back_public(fork, place) == TakeBack::Taken {
             return true;
@@ -162,7 +164,8 @@ impl Jobs<'_> {
         next.is_some()
     }
 
-    /// As `run_above`, if the stack has no room to run the jobs above `fork`: puts them back.
+    /// Takes `fork` back as `run_above` does, but runs no job, because the stack has no room. Puts
+    /// the jobs above `fork` back.
     #[cold]
     fn keep_above(self, fork: NonNull<Header>, newest: NonNull<Header>) -> bool {
         let (mut kept, mut next) = (Vec::new(), Some(newest));
@@ -229,8 +232,8 @@ impl Jobs<'_> {
         self.announce(self.publish(|private| private.div_ceil(2).max(idle)));
     }
 
-    /// As [`share`](Self::share), after the watch has asked for attention, or in a pool whose forks
-    /// are all public.
+    /// Works like [`share`](Self::share), after the watch has asked for attention, or in a pool
+    /// whose forks are all public.
     #[cold]
     #[inline(never)]
     fn share_unusually(self) {
@@ -257,7 +260,8 @@ impl Jobs<'_> {
     }
 
     /// Takes the next own job: the oldest if tasks or other threads have spawned the latest jobs,
-    /// otherwise the newest. Only for the main loop: elsewhere the job may belong to a frame.
+    /// otherwise the newest. Only the main loop calls this: elsewhere the job may belong to a
+    /// frame.
     pub(super) fn pop(self) -> Option<Work> {
         let order = &self.own().order;
         let next = if order.get() == Order::Oldest {
@@ -271,8 +275,8 @@ impl Jobs<'_> {
         next
     }
 
-    /// As `pop`, when it is the turn of own jobs. If older jobs may be unrelated to newer ones, it
-    /// takes the oldest: the newer ones might spawn others for ever.
+    /// Takes the next own job in a fair turn. If older jobs may be unrelated to newer jobs, takes
+    /// the oldest, because newer jobs might spawn others for ever.
     pub(super) fn pop_in_turn(self) -> Option<Work> {
         if self.own().order.get() == Order::Newest { self.pop() } else { self.take_oldest() }
     }
@@ -318,8 +322,8 @@ impl Jobs<'_> {
         }
         let first = opened.pop_front()?;
         drop(outgrown(&mut opened));
-        // A single task in the ring is unannounced. Announce it: otherwise it would wait behind the
-        // mail although other workers sleep.
+        // A single task in the ring may be unannounced. Announce it: otherwise it would wait behind
+        // the mail although other workers sleep.
         if !broken(Step::RuntimeFairTells) {
             self.tasks().notify_of_ring();
         }
@@ -335,8 +339,9 @@ impl Jobs<'_> {
         let mut batch = team.injector().take_all();
         let first = batch.next()?;
         self.counters.injected.add(1);
-        // The jobs are unrelated, so the others must not wait for the first, which this worker is
-        // about to run. This worker may still count as searching.
+        // The jobs are unrelated, so the other jobs must not wait for the first job, which this
+        // worker is about to run. If this worker still counts as searching, a push may wake no
+        // other worker. Then this worker wakes one when it stops searching.
         for work in batch {
             self.own().order.set(Order::Oldest);
             self.push(work);

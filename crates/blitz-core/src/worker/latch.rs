@@ -17,9 +17,9 @@ pub(crate) fn mark() -> Mark<Header> {
 
 impl AnyLatch {
     /// Waits for jobs of `team`. A worker of that team takes injected jobs only once `injected` is
-    /// set: then a job of this wait is among them. A worker of another team always takes those of
-    /// its own team, because the jobs of `team` may call back into it. A worker that measures knows
-    /// the jobs by `joint`.
+    /// set: then a job of this wait may be among them. A worker of another team always takes the
+    /// injected jobs of its own team, because the jobs of `team` may call back into that team. A
+    /// worker that measures knows the jobs by `joint`.
     pub(crate) fn wait_for_jobs_of(
         &self,
         team: &Team,
@@ -39,8 +39,8 @@ impl AnyLatch {
         }
     }
 
-    /// Waits for something outside the worker's own team. It may depend on any task or injected job
-    /// of the own team.
+    /// Waits for something outside the worker's own team, which may depend on any task or injected
+    /// job of the own team.
     pub(crate) fn wait_for_anything(&self, mark: Mark<Header>) {
         let help = current().map_or(Help::Anything, |owner| help_outside(owner.team()));
         self.wait(mark, help);

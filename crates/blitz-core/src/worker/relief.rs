@@ -48,13 +48,15 @@ impl Owner<'_> {
         let takes_seat = self.relieve_until_over() == Relieved::Sits;
         if !sleep.end_relief(self.index()) {
             if takes_seat {
-                // The watch has already counted the seat.
+                // This worker took a free seat. Meanwhile the watch counted a seat for this worker,
+                // too. Give one of the two back.
                 self.team().seats.vacate();
             }
             return Relieved::Sits;
         }
-        // Do this here: a worker that does not fork would not notice the end, and each of its
-        // pushes would announce work.
+        // Let forks take their usual path again. A worker that forks would do so by itself at its
+        // next fork. A worker that only pushes would not, and each of its pushes would announce
+        // work.
         self.team().workers().for_each(|worker| self.team().end_call_at_forks(worker));
         if takes_seat {
             return Relieved::Sits;
@@ -136,7 +138,9 @@ impl Owner<'_> {
     fn run_on_relief(self, found: Found, stopwatch: &mut Stopwatch<OwnClocks>) {
         let Found::Task(task) = found else { return self.run(found) };
         let (long, address) = (&self.team().long_tasks, task.header().addr().get());
-        // A task that was never polled is judged by other tasks of its type.
+        // A task without a stamp was never polled, and is judged by other tasks of its type. A
+        // sample of the new tasks has a stamp already. These are judged like tasks that were
+        // polled.
         let kind = (task.stamp() == 0).then(|| task.kind());
         if long.contains(address) || kind.is_some_and(|kind| long.contains(kind)) {
             return leave_to_seats(self.team(), task, kind);
@@ -150,7 +154,7 @@ impl Owner<'_> {
     }
 }
 
-/// Whether work waits for a free seat, and only the relief worker is left to take it.
+/// Whether work waits, a seat is free, and only the relief worker is left to take that seat.
 pub(super) fn is_last_for_a_seat(team: &Team) -> bool {
     team.seats.free() > 0 && !team.spares.is_any_left() && has_work(team)
 }
@@ -176,7 +180,7 @@ fn stuck_workers(team: &Team) -> impl Iterator<Item = &Worker> {
 }
 
 /// Lets a worker with a seat poll the task. If that poll is short, the relief worker polls the task
-/// next time, and the next new task of that `kind`.
+/// next time, and also polls the next new task of that `kind`.
 fn leave_to_seats(team: &Team, task: Runnable, kind: Option<usize>) {
     let Some(hold) = Hold::while_at_work(team) else { return drop(task) };
     inject(

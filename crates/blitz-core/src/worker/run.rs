@@ -63,7 +63,7 @@ impl Owner<'_> {
                     self.jobs().give_memory_back();
                     if !parks && self.has_park_handlers() {
                         // The handler is user code: a worker that counts as idle must not run it.
-                        // The next search finds what it spawns.
+                        // The next search finds what the handler spawns.
                         parks = true;
                         self.stop_looking(idle, || has_work(self.team()));
                         self.call_park_handler();
@@ -117,8 +117,8 @@ impl Owner<'_> {
         self.leave_the_rest(self.team().sleep().work_found(self.own_bed(), idle, more));
     }
 
-    /// Notifies the watch of work in the team's queues, if this worker woke no other. `woken` is
-    /// the number of workers that it woke when it stopped searching.
+    /// Notifies the watch of work in the team's queues, if this worker woke no other worker.
+    /// `woken` is the number of workers that it woke when it stopped searching.
     ///
     /// A poster that has seen this worker search leaves its work to this worker. But the work that
     /// this worker found may block it. The watch already knows the jobs and tasks of single
@@ -183,12 +183,13 @@ impl Owner<'_> {
         }
     }
 
-    /// Runs a job that this worker found. On top of another frame, the caller has begun an aside.
+    /// Runs a job that this worker found. If the job runs on top of another frame, the caller must
+    /// have begun an aside.
     pub(crate) fn execute(self, work: Work) {
         self.execute_here(work);
     }
 
-    /// As [`execute`](Self::execute), but inlined, for a loop that runs many jobs.
+    /// Works like [`execute`](Self::execute), but inlined, for a loop that runs many jobs.
     #[inline(always)]
     pub(super) fn execute_here(self, work: Work) {
         debug_assert!(context::is_outside_of_tasks(), "a job would see an unrelated task");

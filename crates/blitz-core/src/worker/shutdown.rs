@@ -7,12 +7,13 @@
 //!    back. When `task_holds` is zero, no task is polled any more, and all are cancelled (see
 //!    `sched/cancel`). Jobs go on, because a job may wait for a task's end.
 //! 3. Every detached job gives up its count of `holds` when it has run. A job that spawns another
-//!    adds that count before it gives up its own, so the count is zero only if nothing is left.
-//! 4. The thread that brings that count to zero stops the sleep protocol: every worker wakes and
-//!    stays awake.
+//!    job adds the count of the new job before it gives up its own. So `holds` is zero only if
+//!    nothing is left.
+//! 4. The thread that brings `holds` to zero stops the sleep protocol: every worker wakes and stays
+//!    awake.
 //! 5. A worker that finds nothing and sees `stopping` leaves its loop, runs the exit handler and
-//!    the jobs that it spawned, gives up its scope and counts itself out. Mail that comes later is
-//!    run by its sender. The last worker to leave cancels the remaining tasks.
+//!    the jobs that the handler spawned, gives up its scope and counts itself out. Mail that comes
+//!    later is run by its sender. The last worker to leave cancels the remaining tasks.
 //! 6. The handle's drop joins the threads, so their thread-local destructors have run, too. For
 //!    threads from a custom spawner it waits only until step 5, because the spawner has their
 //!    handles.
@@ -80,7 +81,7 @@ pub(crate) fn shut_down(team: &Team) {
     let _visit = visit();
     if let Some(owner) = current() {
         // This thread is a worker of another pool. The last jobs of `team` may wait for a job of
-        // that pool, so it keeps working.
+        // that pool, so this worker keeps working for its own pool.
         wait_for_end_on(team, owner);
     }
     join_own_threads(team);
@@ -131,13 +132,14 @@ fn end_adoption(team: &Team, waits: bool) {
     }
 }
 
-/// Waits for the end of `team` on a worker of another one. It helps its own team meanwhile, and
-/// sleeps if there is nothing to do.
+/// Waits for the end of `team` on a worker of another team. The worker helps its own team
+/// meanwhile, and sleeps if there is nothing to do.
 fn wait_for_end_on(team: &Team, owner: Owner<'_>) {
     let latch = Arc::new(AnyLatch::for_worker(owner));
     let awaited = Some(latch.clone());
     *team.end_awaited.lock().unwrap_or_else(PoisonError::into_inner) = awaited;
-    // The last worker to leave sets the team's latch before it looks for this one.
+    // The last thread to count itself out sets the team's latch before it looks for the latch that
+    // is stored here.
     if !team.ended().probe() {
         latch.wait(mark(), help_outside(owner.team()));
     }
@@ -147,8 +149,8 @@ fn wait_for_end_on(team: &Team, owner: Owner<'_>) {
 
 fn join_own_threads(team: &Team) {
     let next = || team.threads.lock().unwrap_or_else(PoisonError::into_inner).pop();
-    // Join them one by one, because a worker may start the watch while this thread already waits
-    // for others.
+    // Join the threads one by one, because a worker may start the watch while this thread already
+    // waits for other threads.
     while let Some(thread) = next() {
         // A worker thread does not unwind, so there is no panic to report.
         let _ = thread.join();

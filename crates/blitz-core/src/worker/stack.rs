@@ -78,7 +78,7 @@ pub(crate) fn room() -> Room {
     }
 }
 
-/// As `room`, for a thread that asks for the first time, or is above its bounds.
+/// Works like `room`, for a thread that asks for the first time, or is above its bounds.
 #[cold]
 fn room_in_new_bounds(known: Option<Bounds>, here: usize) -> Room {
     let bounds = known.unwrap_or_else(|| Bounds::of_current_thread(None)).stretched_to(here);
@@ -198,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stack_that_is_not_the_threads_own_is_the_programs_affair() {
+    fn on_a_stack_of_unknown_size_there_is_room_for_mail_and_own_jobs() {
         let bounds = Bounds { lowest: SIZE, end: 2 * SIZE, assumed: false };
         assert_eq!(bounds.room_at(SIZE - 1), Room::Mail);
         assert_eq!(bounds.room_at(2 * SIZE + 1), Room::Mail);

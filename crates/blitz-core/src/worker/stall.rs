@@ -82,7 +82,7 @@ pub(super) fn kind_of(worker: &Worker, sight: Sight) -> StallKind {
     kind_at(worker, sight, place.is_ready)
 }
 
-/// As `kind_of`, given whether its thread is ready to run, if that is known.
+/// Works like `kind_of`, given whether the worker's thread is ready to run, if that is known.
 fn kind_at(worker: &Worker, sight: Sight, is_ready: Option<bool>) -> StallKind {
     let spent = sample(worker).zip(sight.sample).map(|(now, before)| now.since(before));
     StallKind::of(spent, is_ready)

@@ -78,8 +78,8 @@ fn be_worker(team: &Team, index: usize, work: impl FnOnce(Owner<'_>)) {
         owner.note_begin();
         team.watch_stalls();
         work(owner);
-        // Runs jobs that the exit handler spawned, or that another worker posted to this one while
-        // it left.
+        // Runs jobs that the exit handler spawned, or that another worker posted to this worker
+        // while it left.
         retire(owner);
     }
     worker.insight.states.end(ticks::now());
@@ -126,8 +126,8 @@ fn run_jobs_left(owner: Owner<'_>) {
     }
 }
 
-/// Makes the current thread worker 0 until the pool ends, because the adopted one has left and no
-/// thread can be started.
+/// Makes the current thread worker 0 until the pool ends, because the adopted thread has left and
+/// no thread can be started.
 pub(super) fn stand_in_for_adopted(team: &Team) {
     let _aside = Aside::begin();
     be_worker(team, 0, |owner| owner.run_until_stopped());
@@ -158,7 +158,7 @@ pub(super) fn start_successor(team: &Team) -> bool {
 /// The reason is that the handle is gone, or that another thread waits for the pool of a lent
 /// thread. The adopted thread runs the work that is there; another thread takes its place for later
 /// work. Returns whether the adopted thread has left. If not, the system starts no thread, and the
-/// pool may need this one.
+/// pool may need this thread.
 pub(super) fn hand_over(owner: Owner<'_>) -> bool {
     let team = owner.team();
     let _aside = Aside::begin();

@@ -65,7 +65,7 @@ impl Drop for Visit {
             team.adoption.stand_up(|| team.is_closing(), makes_room, || drop(scope.take()))
         };
         let mut leaves = stand_up(true);
-        // If no other thread can be started, this one stays.
+        // If no other thread can be started, this thread stays.
         while leaves && !hand_over(owner) {
             leaves = stand_up(false);
         }
@@ -73,7 +73,7 @@ impl Drop for Visit {
 }
 
 /// Called when the current thread needs a worker. If another thread was lent to the pool and is in
-/// none of its operations, the pool starts its own thread, which takes its place.
+/// none of its operations, the pool starts a thread that takes the place of the lent thread.
 #[inline]
 pub(crate) fn need_worker(team: &Team) {
     if team.config.lends_thread {
@@ -87,15 +87,15 @@ fn replace_lent(team: &Team) {
     if other && team.adoption.end() && !start_successor(team) {
         // The lent thread stays the worker: no other thread can be started.
         team.adoption.resume();
-        // If a thread dropped the handle meanwhile, it has left the worker to this one.
+        // If a thread dropped the handle meanwhile, it has left the worker to this thread.
         if team.is_closing() && team.adoption.end() {
             stand_in_for_adopted(team);
         }
     }
 }
 
-/// Notes that the current thread, which is not a worker of this pool, waits for it until this is
-/// dropped.
+/// Notes that the current thread, which is not a worker of this pool, waits for the pool until the
+/// returned value is dropped.
 pub(crate) fn wait_outside(team: &Team) -> Option<Outside<'_>> {
     if !team.config.lends_thread || is_adopted_by(team) {
         return None;

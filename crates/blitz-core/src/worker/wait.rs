@@ -26,13 +26,14 @@ pub(crate) enum Help<'a> {
     /// any work. If the stack has no room for that, it waits as with [`Help::Tasks`], but may also
     /// run its own older jobs.
     Anything,
-    /// Its own newer jobs, descendants of the awaited job, jobs from outside and tasks; then it
-    /// parks.
+    /// The worker's own newer jobs, descendants of the awaited job, jobs from outside and tasks. If
+    /// there are none, the worker parks.
     Tasks,
-    /// Only its own newer jobs and descendants of the awaited job; then it parks.
+    /// Only the worker's own newer jobs and descendants of the awaited job. If there are none, the
+    /// worker parks.
     Descendants {
         /// Once this is set, the worker also runs jobs from outside, because a descendant may be
-        /// among them. It is set before such a job is injected.
+        /// among them. This is set before such a descendant is injected.
         injected: Option<&'a Injected>,
     },
 }
@@ -42,7 +43,7 @@ pub(crate) enum Help<'a> {
 enum Outside<'a> {
     Never,
     Always,
-    /// As in [`Help::Descendants`].
+    /// Only once this is set: see [`Help::Descendants`].
     Since(&'a Injected),
 }
 
@@ -185,7 +186,7 @@ impl Owner<'_> {
         }
         self.own_trail().end_wait(outer);
         self.own_shown().restore(shown);
-        // As at the end of a wait.
+        // Announce tasks that yielded in here, as at the end of a wait.
         self.tasks().notify_of_ring();
     }
 
@@ -253,7 +254,7 @@ impl Owner<'_> {
             }
         }
         if limits.tasks && !broken(Step::RuntimeHelpTells) {
-            // As at the end of every wait that polls.
+            // Announce tasks that yielded in here, as at the end of every wait that polls.
             self.tasks().notify_of_ring();
         }
     }
@@ -287,7 +288,7 @@ impl Owner<'_> {
             }
         }
         if turn == Turn::Others {
-            // There may be no other worker.
+            // Visit the driver here, because there may be no other worker.
             let visit = self.visit_driver();
             if visit == Visit::Wakers && self.may_call_wakers(room) {
                 return Some(Found::Wakers);
@@ -343,7 +344,8 @@ impl Owner<'_> {
                 || self.wants_injected(limits)
                 || polls && (self.queues.has_lifo() || has_tasks(team));
             if !sees {
-                // As before every sleep: a paused clock advances when all workers sleep.
+                // Notify the driver, as before every sleep: a paused clock advances when all
+                // workers sleep.
                 self.tell_idle_driver();
                 parks = true;
                 self.note_park();
@@ -454,8 +456,8 @@ pub(crate) fn help<'a>(team: &Team, injected: Option<&'a Injected>) -> Help<'a> 
     }
 }
 
-/// The help that a worker of `team` gives while it waits for something outside the team. It may
-/// depend on any task of this team, so tasks are polled under every policy.
+/// The help that a worker of `team` gives while it waits for something outside the team. What it
+/// waits for may depend on any task of this team, so tasks are polled under every policy.
 pub(crate) fn help_outside(team: &Team) -> Help<'static> {
     match team.config.wait {
         WaitPolicy::StealAnything => Help::Anything,

@@ -2,8 +2,8 @@
 //!
 //! It passes the tasks, the driver and the seat of a stuck worker on to others.
 //!
-//! A worker is stuck if it is inside a poll or job and has begun no other between two looks, which
-//! are about a millisecond apart. In that case:
+//! A worker is stuck if it is inside a poll or job and has begun no other poll or job between two
+//! looks, which are about a millisecond apart. In that case:
 //!
 //! | what waits | what the watch does |
 //! |---|---|
@@ -62,8 +62,8 @@ impl Pace {
         Pace(WATCH_PERIOD)
     }
 
-    /// Adapts the pace to what a look has found. Only brisk tasks make it slower: a free lease
-    /// alone may mean that a worker has just got stuck.
+    /// Adapts the pace to what a look has found. Only brisk tasks make the watch slower: a free
+    /// lease alone may mean that a worker has just got stuck.
     fn adapt(&mut self, tasks: Finding, lease: Finding) {
         self.0 = match (tasks, lease) {
             (Finding::Brisk, Finding::Nothing | Finding::Brisk) => {
@@ -123,7 +123,7 @@ fn run(team: &Team) {
     }
 }
 
-/// Whether any worker is awake, if stuck workers are reported to the user: it may get stuck. A
+/// Whether stuck workers are reported to the user and some worker is awake, and so may get stuck. A
 /// worker that stops looking for work notifies the watch first.
 fn may_have_to_report(team: &Team) -> bool {
     let is_awake = |worker: &Worker| {
@@ -140,7 +140,7 @@ struct Seen {
     begun: u64,
     /// The processor time that it had used, if it was stuck or on relief.
     used: Option<Duration>,
-    /// In how many looks it was stuck.
+    /// In how many looks in a row it was stuck.
     looks: u32,
     /// In how many looks in a row it was blocked, and had used hardly any processor time.
     dozed: u32,
@@ -161,7 +161,7 @@ struct Stall {
 }
 
 impl Seen {
-    /// Takes a new look; returns how many polls there were since the last one.
+    /// Takes a new look; returns how many polls there were since the last look.
     fn look(&mut self, worker: &Worker) -> u64 {
         let polls = worker.queues.counters.polled.get();
         let begun = polls + worker.counters.executed.get();
@@ -231,7 +231,7 @@ impl Seen {
         match is_blocked {
             // A loop that sleeps and checks again counts as blocked, too.
             true if used == before || self.dozed >= WATCH_LOOKS_DOZED => Doing::Nothing,
-            // Other threads have the processors. Otherwise it would compute.
+            // Other threads have the processors. Otherwise this worker would compute.
             false if self.looks >= WATCH_LOOKS_READY => Doing::Waits,
             _ => Doing::Unknown,
         }
@@ -335,8 +335,8 @@ fn relieve(team: &Team) {
     }
 }
 
-/// Lengthens the slice of a worker that computes, so that the relief worker preempts it when it
-/// wakes. A thread that the pool has not started keeps its slice.
+/// Lengthens the slice of a worker that computes. Then the relief worker preempts that worker when
+/// the relief worker wakes. A thread that the pool has adopted keeps its slice.
 fn let_relief_preempt(team: &Team, worker: &Worker) {
     let Some(relief) = team.sleep().on_relief() else { return };
     let is_adopted = team.config.use_current_thread && worker.index() == 0;
@@ -350,7 +350,7 @@ fn let_relief_preempt(team: &Team, worker: &Worker) {
     }
 }
 
-/// Makes a worker step aside for the relief worker at its forks, as long as one is on duty.
+/// Makes a worker step aside at its forks as long as a relief worker is on duty.
 fn call_at_forks(team: &Team, worker: &Worker) {
     let relief = team.sleep().on_relief();
     if relief.is_some_and(|relief| relief != worker.index()) && worker.is_in_work() {
@@ -378,8 +378,8 @@ fn give_seat_away(team: &Team, worker: &Worker) {
         if worker.bed().serves() {
             team.fill_seat();
         } else {
-            // The spare has gone to rest meanwhile. It needs no seat, and may have checked before
-            // this was noted.
+            // The stuck worker was a spare, and has gone to rest meanwhile. It needs no seat. It
+            // may have checked its notes before the loss was noted, so act on the note here.
             let noted = worker.seat.attend(&team.seats);
             if let Some(thread) = worker.seat.thread().filter(|_| noted.slice) {
                 system_thread::set_slice(thread, None);
@@ -428,7 +428,8 @@ fn fill_lease(team: &Team, left_at: &mut Option<usize>) -> Finding {
     if now.is_none() {
         return Finding::Nothing;
     }
-    // This also notifies a worker that waits for its descendants: it can wait in the driver.
+    // This also notifies a worker that runs only descendants while it waits: it can wait in the
+    // driver.
     if team.sleep().relieve() == 0 {
         relieve(team);
     }
@@ -480,7 +481,7 @@ mod tests {
     }
 
     #[test]
-    fn one_slow_worker_or_an_empty_lease_makes_it_look_as_often_as_before() {
+    fn one_slow_worker_or_a_free_lease_makes_the_watch_look_as_often_as_before() {
         let unlike_brisk =
             [(Slow, Nothing), (Slow, Brisk), (Brisk, Slow), (Nothing, Brisk), (Nothing, Nothing)];
         for (tasks, lease) in unlike_brisk {

@@ -38,7 +38,7 @@ pub struct Dump {
     pub inactive: usize,
     /// Whether every worker sleeps, not counting resting spares. Then the pool is idle.
     pub all_sleep: bool,
-    /// The jobs event counter: even if a worker is about to sleep.
+    /// The jobs event counter. It is even if a worker is about to sleep.
     pub jec: u32,
     /// Reasons for the pool to go on: its handle, spawned jobs and closures, calls of other threads
     /// that wait for jobs, and shielded sections.
@@ -70,9 +70,9 @@ pub struct SignalDump {
     pub permits: usize,
     /// Workers that count as sleepers: all workers in service when the pool is idle.
     pub sleepers: usize,
-    /// Bit l of word r: leaf 64 r + l may have runnable tasks.
+    /// The roots of the tree. If bit l of word r is set, leaf 64 r + l may have runnable tasks.
     pub roots: Vec<u64>,
-    /// Bit w of each: signal word w may have runnable tasks.
+    /// The leaves of the tree. If bit w of a leaf is set, signal word w may have runnable tasks.
     pub leaves: Vec<u64>,
     /// The worker that searches each leaf first.
     pub owners: Vec<usize>,
@@ -218,7 +218,7 @@ fn in_slots(
         let slot = Some((leaf, word, bit, tenant.id.generation()));
         match find(tenant.address) {
             Some(task) => known(task, slot),
-            // The task has never waited, so only the tree and its runner know it.
+            // The task has never waited, so only the tree and the worker that polls it know it.
             None => TaskDump {
                 id: None,
                 name: None,

@@ -47,11 +47,14 @@ impl Graph {
         (0..alive.len()).filter(|&task| !alive[task]).collect()
     }
 
-    /// Returns the circles among `stuck` tasks: each awaits the next, and the last the first.
+    /// Returns the circles among `stuck` tasks.
+    ///
+    /// In a circle each task awaits the next one, and the last task awaits the first one.
     pub(super) fn cycles(&self, stuck: &[usize]) -> Vec<Vec<usize>> {
-        // At most one task awaits each task, so a walk from task to waiter has no branches and
-        // finds the circle that it is in. `walk` holds the number of the last walk through each
-        // task. A walk ends at a task that can be woken: such a task may await a stuck one.
+        // At most one task awaits each task, so a walk from task to waiter has no branches, and
+        // finds the circle that it leads into. `walk` holds the number of the last walk through
+        // each task. A walk does not leave the stuck tasks: a task that can be woken may await a
+        // stuck task, but is in no deadlock.
         let (mut cycles, mut walk) = (Vec::new(), vec![0_usize; self.awaits.len()]);
         let mut is_stuck = vec![false; self.awaits.len()];
         stuck.iter().for_each(|&task| is_stuck[task] = true);
@@ -94,17 +97,17 @@ mod tests {
     }
 
     #[test]
-    fn two_that_await_each_other_are_a_cycle() {
+    fn two_tasks_that_await_each_other_are_a_cycle() {
         assert_eq!(found(&graph(3, &[(0, 1), (1, 0)], &[2])), (vec![0, 1], vec![vec![1, 0]]));
     }
 
     #[test]
-    fn one_that_awaits_itself_is_a_cycle() {
+    fn a_task_that_awaits_itself_is_a_cycle() {
         assert_eq!(found(&graph(1, &[(0, 0)], &[])), (vec![0], vec![vec![0]]));
     }
 
     #[test]
-    fn a_cycle_is_written_in_the_order_in_which_they_await() {
+    fn in_a_cycle_each_task_stands_before_the_task_that_it_awaits() {
         let (_, cycles) = found(&graph(4, &[(0, 2), (2, 1), (1, 3), (3, 0)], &[]));
         let cycle = &cycles[0];
         assert_eq!((cycles.len(), cycle.len()), (1, 4));
@@ -115,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn a_timeout_of_one_saves_all_of_them() {
+    fn a_timeout_of_one_task_saves_the_whole_circle() {
         assert_eq!(found(&graph(3, &[(0, 1), (1, 2), (2, 0)], &[1])), (vec![], vec![]));
     }
 
@@ -142,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn one_that_awaits_several_waits_for_the_first_that_can_end() {
+    fn a_task_that_awaits_several_is_saved_if_one_of_them_can_end() {
         assert_eq!(found(&graph(3, &[(0, 1), (0, 2)], &[2])).0, [1]);
     }
 }

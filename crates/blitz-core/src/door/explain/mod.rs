@@ -187,7 +187,8 @@ impl Explanation {
                 waits.push(WaitEdge::unknown(unknown));
             }
         }
-        // A task that has changed since is not stuck, and neither are the tasks that wait for it.
+        // A task that has changed since the first look is not stuck, and neither are the tasks that
+        // wait for it.
         for (index, task) in tasks.iter().enumerate() {
             if Seen::of(task) != seen[index] {
                 graph.can_be_woken(index);
@@ -228,7 +229,8 @@ impl Explanation {
         }
     }
 
-    /// As `of`, with the stacks of waiting tasks. Workers poll these tasks to find the stacks.
+    /// Does what `of` does, and adds the stacks of waiting tasks. Workers poll these tasks to find
+    /// the stacks.
     pub(in crate::door) fn probed(team: &Team) -> Explanation {
         // Look before the polls, because each poll begins a wait anew.
         let mut explanation = Explanation::of(team);
@@ -270,7 +272,7 @@ impl Explanation {
         &self.never
     }
 
-    /// Returns the tasks that only wait for a deadlock or for a task that never wakes.
+    /// Returns the tasks that wait only for tasks in a deadlock, or for tasks that never wake.
     #[must_use]
     pub fn behind(&self) -> &[Id] {
         &self.behind
@@ -300,7 +302,7 @@ impl Explanation {
         &self.stalls
     }
 
-    /// Whether it has found a deadlock, a task that never wakes, or a stuck worker.
+    /// Whether the explanation has a deadlock, a task that never wakes, or a stuck worker.
     #[must_use]
     pub fn has_findings(&self) -> bool {
         !(self.cycles.is_empty() && self.never.is_empty() && self.stalls.is_empty())
@@ -320,11 +322,11 @@ impl WaitingTask {
         &self.waits
     }
 
-    /// Returns the places at which it waits, if it was [probed](crate::probe()).
+    /// Returns the places at which the task waits, if it was [probed](crate::probe()).
     ///
-    /// There is one for each place at which its future kept a waker in the poll of the probe, up to
-    /// 16. All tasks together have at most 2,000 stacks: if many tasks were probed, each may have
-    /// fewer.
+    /// There is one stack for each place at which the task's future kept a waker in the poll of the
+    /// probe, up to 16. All tasks together have at most 2,000 stacks: if many tasks were probed,
+    /// each may have fewer.
     #[must_use]
     pub fn stacks(&self) -> &[TaskStack] {
         &self.stacks

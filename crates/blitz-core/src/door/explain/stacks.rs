@@ -1,4 +1,4 @@
-//! Finds where the futures of tasks wait: the stacks of polls that are probes.
+//! Finds where the futures of tasks wait: probes the tasks, and reads the stacks of these polls.
 
 #![forbid(unsafe_code)]
 
@@ -24,7 +24,8 @@ pub(super) const PATIENCE: Duration = Duration::from_secs(1);
 /// library. So a second probe would delay the polls of the first one, and workers with them.
 ///
 /// The holder runs no code of the program: it queues tasks, waits for workers no longer than its
-/// patience, and looks names up. So it ends even if a worker that it needs waits for this lock.
+/// patience, and looks names up. So its turn ends even if a worker that it needs waits for this
+/// lock.
 static TURN: Mutex<()> = Mutex::new(());
 
 /// Functions of the runtime in which the waker of a probe is cloned, at the top of each stack.
@@ -169,9 +170,9 @@ impl fmt::Display for TaskFrame {
 /// The result of probing some tasks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Probed {
-    /// How many tasks were woken for it.
+    /// How many tasks were woken for the probe.
     pub(super) woken: usize,
-    /// How many of them were polled in time.
+    /// How many of these tasks were polled in time.
     pub(super) polled: usize,
 }
 
@@ -343,7 +344,7 @@ mod tests {
             let never = pool.explain().never_wake().to_vec();
             drop(busy);
             assert_eq!(probing.join().unwrap(), Probed { woken: 1, polled: 1 });
-            assert_eq!(never, [other.id()], "the probe has a reference to it");
+            assert_eq!(never, [other.id()], "the probe has a reference to another task");
         });
     }
 

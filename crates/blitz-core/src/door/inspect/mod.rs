@@ -1,7 +1,7 @@
 //! Shows pools on a page: the page's data, and the settings that turn it on.
 //!
-//! `blitz-inspect` has the server, which does not depend on pools. It refers to a pool weakly, so
-//! the page keeps neither the pool nor its memory alive.
+//! `blitz-inspect` has the server, which does not depend on pools. The server refers to a pool
+//! only weakly, so the page does not keep the pool alive.
 
 #![forbid(unsafe_code)]
 
@@ -80,7 +80,7 @@ impl Handle {
     /// Shows this pool on a page: see [`PoolBuilder::inspect`](crate::PoolBuilder::inspect).
     ///
     /// Returns the page, unless the settings are for [tools only](Inspect::tools_only). A later
-    /// call may add a page, and renames the pool if its settings have a name.
+    /// call may add a page. It renames the pool if the settings of that call have a name.
     ///
     /// ```
     /// use blitz::inspect::Inspect;
@@ -104,7 +104,7 @@ impl Handle {
 }
 
 impl Pool {
-    /// As [`Handle::inspect`].
+    /// Works like [`Handle::inspect`].
     ///
     /// ```
     /// let pool = blitz::Pool::builder().workers(1).build()?;
@@ -113,7 +113,7 @@ impl Pool {
     /// ```
     ///
     /// # Errors
-    /// As [`Handle::inspect`].
+    /// Fails as [`Handle::inspect`] does.
     pub fn inspect(&self, settings: impl Into<Inspect>) -> io::Result<Option<Page>> {
         self.handle().inspect(settings)
     }

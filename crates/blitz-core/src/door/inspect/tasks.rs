@@ -19,7 +19,7 @@ const UNLISTED: &str = "(has not waited yet)";
 #[derive(Clone, Copy, Default)]
 struct Kind {
     alive: usize,
-    /// The longest wait of one of them.
+    /// How long the task has waited that has waited longest.
     oldest: Duration,
 }
 

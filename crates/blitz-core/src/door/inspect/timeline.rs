@@ -17,7 +17,7 @@ const CELLS: usize = 40_000;
 /// How many cells a track has at least and at most.
 const CELLS_PER_TRACK: (usize, usize) = (200, 4_000);
 
-/// Names by number: most slices have the same few.
+/// Names by number: most slices have the same few names.
 #[derive(Default)]
 struct Names<'a> {
     numbers: HashMap<&'a str, usize>,
@@ -125,7 +125,7 @@ fn grouped(slices: &[TraceSlice], begin: Duration, cell: Duration) -> Vec<Group<
     groups
 }
 
-/// Keeps all marks of trouble, and one of each other kind per cell.
+/// Keeps all marks of trouble, and one mark of each other kind per cell.
 fn thinned(
     marks: &[TraceMark],
     begin: Duration,
@@ -151,7 +151,7 @@ mod tests {
     use std::time::Duration;
 
     #[test]
-    fn short_slices_join_each_other_and_no_region() {
+    fn short_slices_are_merged_and_regions_are_not() {
         let micros = Duration::from_micros;
         let slice = |kind, begin, end| TraceSlice::of(kind, micros(begin), micros(end));
         let slices = [

@@ -60,7 +60,7 @@ mod tests {
         };
         let clock = Clock { now, last: Duration::from_secs(1) };
         assert_eq!(clock.age(5), 0);
-        // Before the counter wrapped.
+        // This event was recorded before the counter wrapped.
         assert_eq!(clock.age((1 << 48) - 2), 7);
         assert_eq!(clock.time(5), Some(Duration::from_secs(9)));
         assert_eq!(clock.time(6), None);

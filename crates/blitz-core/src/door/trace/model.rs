@@ -94,7 +94,7 @@ pub enum SliceKind {
     Batch,
     /// A region: see [`region`](crate::region).
     Region,
-    /// Sleep.
+    /// Sleep of a worker.
     Park,
     /// A spare at work.
     Spare,

@@ -51,7 +51,7 @@ impl Writer {
         let Some(team) = self.team.upgrade() else { return false };
         let trace = || Trace::of(&team, Duration::MAX).to_perfetto();
         let rests = serve(&mut self.folders, &team.config.triggers, Instant::now, trace);
-        // Drop it only now: this may be the last reference.
+        // Drop the team only now: this may be the last reference.
         drop(team);
         match rests {
             Some(rest) => park_for(rest),
@@ -189,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn only_the_newest_files_stay_and_no_stranger_goes() {
+    fn old_traces_are_removed_and_other_files_stay() {
         let mut folder = folder("keep", 2);
         for i in 0..4 {
             folder.write(&[i]);
@@ -213,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn a_trigger_that_writes_prolongs_the_rest_of_no_other() {
+    fn a_trigger_that_writes_does_not_prolong_the_rest_of_another() {
         let mut triggers = Triggers::default();
         let mut folders = [folder("rested", 1), folder("fresh", 1)];
         folders.iter().for_each(|folder| triggers.add(folder.on.clone()));
@@ -221,7 +221,7 @@ mod tests {
         let now = folders[0].written.unwrap() + TRACE_ON_PERIOD / 4;
         triggers.on_stall();
         let rests = serve(&mut folders, &triggers, || now, Vec::new);
-        assert!(folders[1].is_served, "it has not written before");
+        assert!(folders[1].is_served, "the second trigger had written no file before");
         assert_eq!(rests, Some(TRACE_ON_PERIOD * 3 / 4));
         folders.iter().for_each(|folder| fs::remove_dir_all(&folder.on.dir).unwrap());
     }

@@ -194,7 +194,7 @@ mod tests {
     use std::time::Duration;
 
     #[test]
-    fn of_open_slices_that_began_before_the_trace_the_outer_one_is_first() {
+    fn open_slices_from_before_the_trace_are_listed_from_the_outermost_inwards() {
         let before = ticks::now().wrapping_sub(1 << 40);
         let (clock, names) =
             (Clock::now(Duration::from_micros(1)), Spelled(vec!["other", "inner"]));

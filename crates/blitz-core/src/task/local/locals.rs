@@ -124,7 +124,7 @@ impl Locals {
         }
     }
 
-    /// Cancels all tasks. Futures may wake, spawn and abort while they are dropped.
+    /// Cancels all tasks. Futures may wake, spawn and abort tasks while they are dropped.
     pub(super) fn close(&self) {
         self.closed.set(true);
         loop {
@@ -159,7 +159,8 @@ impl Inbox {
         if broken(Step::LocalPostWakes) {
             return;
         }
-        // Skips drivers that register again meanwhile.
+        // Notify only the drivers that are registered now: a driver that registers again meanwhile
+        // has found the queue empty, so the task was taken.
         for _ in 0..state.waiting.len() {
             let Some((_, waker)) = state.waiting.pop_front() else { break };
             drop(state);
@@ -201,7 +202,7 @@ unsafe impl Send for Home {}
 unsafe impl Sync for Home {}
 
 impl Home {
-    /// The inbox must stay alive until the task is complete.
+    /// Points to `inbox`, which must stay alive until the task is complete.
     fn of(inbox: &Arc<Inbox>) -> Home {
         match NonNull::new(Arc::as_ptr(inbox).cast_mut()) {
             Some(inbox) => Home(inbox),

@@ -3,7 +3,8 @@
 //! ```text
 //!  spawn_local, a wake on any thread, an abort ─▶ the set's inbox ─▶ wakes the set's drivers
 //!  a driver is polled ─▶ its own future, then up to LOCAL_POLLS_PER_TURN tasks of the set
-//!      more are runnable: it wakes itself, so that others go first      none is: it waits for the inbox
+//!      if more tasks are runnable, the driver wakes itself, so that other work goes first
+//!      if none is runnable, the driver waits for the inbox
 //! ```
 //!
 //! A set has no thread of its own. Every future that awaits the set drives it: `run_until`,
@@ -60,12 +61,12 @@ where
 
 /// A set of tasks that stay on one thread: their futures need not be `Send`.
 ///
-/// They are polled and dropped on the thread of the set.
+/// The tasks are polled and dropped on the thread of the set. Any thread can wake and abort them.
 ///
-/// They run while the set is awaited on that thread: inside [`run_until`](LocalSet::run_until) and
-/// [`block_on`](LocalSet::block_on), or while the set itself is awaited as a future, which is ready
-/// when its last task has ended. Any thread can wake and abort them. Dropping the set cancels the
-/// remaining tasks, even shielded ones.
+/// The tasks run while the set is awaited on its thread: inside [`run_until`](LocalSet::run_until)
+/// and [`block_on`](LocalSet::block_on), or while the set itself is awaited as a future, which is
+/// ready when its last task has ended. Dropping the set cancels the remaining tasks, even shielded
+/// ones.
 ///
 /// ```
 /// use std::cell::Cell;
