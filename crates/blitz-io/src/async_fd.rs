@@ -16,8 +16,8 @@ use std::task::{Context, Poll, ready};
 
 /// A descriptor of any kind, for example from a C library, whose readiness tasks can await.
 ///
-/// It must be non-blocking, and the same runtime may not watch it in another way. Wait, try, and
-/// clear the readiness if the attempt would have blocked:
+/// The descriptor must be non-blocking, and the same runtime must not watch it in another way.
+/// Wait, try, and clear the readiness if the attempt would have blocked:
 ///
 /// ```
 /// # fn main() -> std::io::Result<()> { blitz::block_on(async {
@@ -76,7 +76,7 @@ pub struct AsyncFdReadyGuard<'a, T: AsRawFd> {
     sight: Sight,
 }
 
-/// As [`AsyncFdReadyGuard`], with exclusive access to the descriptor.
+/// Works like [`AsyncFdReadyGuard`], with exclusive access to the descriptor.
 #[must_use = "clear the readiness if an attempt would have blocked, or the next wait ends at once"]
 pub struct AsyncFdReadyMutGuard<'a, T: AsRawFd> {
     fd: &'a mut AsyncFd<T>,
@@ -145,16 +145,16 @@ impl<T: AsRawFd> AsyncFd<T> {
         AsyncFd::with_interest(inner, Interest::READABLE | Interest::WRITABLE)
     }
 
-    /// As [`new`](AsyncFd::new), for descriptors that work in one direction only, or are used in
-    /// one direction only.
+    /// Works like [`new`](AsyncFd::new), for descriptors that work in one direction only, or are
+    /// used in one direction only.
     ///
     /// # Errors
-    /// As [`new`](AsyncFd::new).
+    /// Fails as [`new`](AsyncFd::new) does.
     pub fn with_interest(inner: T, interest: Interest) -> io::Result<AsyncFd<T>> {
         AsyncFd::try_with_interest(inner, interest).map_err(|error| error.cause)
     }
 
-    /// As [`new`](AsyncFd::new), with an error that contains the descriptor.
+    /// Works like [`new`](AsyncFd::new), with an error that contains the descriptor.
     ///
     /// ```
     /// # fn main() -> std::io::Result<()> { blitz::block_on(async {
@@ -167,15 +167,16 @@ impl<T: AsRawFd> AsyncFd<T> {
     /// ```
     ///
     /// # Errors
-    /// As [`new`](AsyncFd::new).
+    /// Fails as [`new`](AsyncFd::new) does.
     pub fn try_new(inner: T) -> Result<AsyncFd<T>, AsyncFdTryNewError<T>> {
         AsyncFd::try_with_interest(inner, Interest::READABLE | Interest::WRITABLE)
     }
 
-    /// As [`with_interest`](AsyncFd::with_interest), with an error that contains the descriptor.
+    /// Works like [`with_interest`](AsyncFd::with_interest), with an error that contains the
+    /// descriptor.
     ///
     /// # Errors
-    /// As [`new`](AsyncFd::new).
+    /// Fails as [`new`](AsyncFd::new) does.
     pub fn try_with_interest(
         inner: T,
         interest: Interest,
@@ -213,16 +214,16 @@ impl<T: AsRawFd> AsyncFd<T> {
     /// Waits until an event of `interest` is ready. Any number of tasks may wait.
     ///
     /// # Errors
-    /// If the runtime that it was made in has ended.
+    /// If the runtime that watches the descriptor has ended.
     pub async fn ready(&self, interest: Interest) -> io::Result<AsyncFdReadyGuard<'_, T>> {
         let sight = self.io.ready(interest).await?;
         Ok(AsyncFdReadyGuard { fd: self, sight })
     }
 
-    /// As [`ready`](AsyncFd::ready), with exclusive access to the descriptor.
+    /// Works like [`ready`](AsyncFd::ready), with exclusive access to the descriptor.
     ///
     /// # Errors
-    /// If the runtime that it was made in has ended.
+    /// If the runtime that watches the descriptor has ended.
     pub async fn ready_mut(
         &mut self,
         interest: Interest,
@@ -234,15 +235,15 @@ impl<T: AsRawFd> AsyncFd<T> {
     /// Waits until a read may succeed.
     ///
     /// # Errors
-    /// If the runtime that it was made in has ended.
+    /// If the runtime that watches the descriptor has ended.
     pub async fn readable(&self) -> io::Result<AsyncFdReadyGuard<'_, T>> {
         self.ready(Interest::READABLE).await
     }
 
-    /// As [`readable`](AsyncFd::readable), with exclusive access to the descriptor.
+    /// Works like [`readable`](AsyncFd::readable), with exclusive access to the descriptor.
     ///
     /// # Errors
-    /// If the runtime that it was made in has ended.
+    /// If the runtime that watches the descriptor has ended.
     pub async fn readable_mut(&mut self) -> io::Result<AsyncFdReadyMutGuard<'_, T>> {
         self.ready_mut(Interest::READABLE).await
     }
@@ -250,24 +251,24 @@ impl<T: AsRawFd> AsyncFd<T> {
     /// Waits until a write may succeed.
     ///
     /// # Errors
-    /// If the runtime that it was made in has ended.
+    /// If the runtime that watches the descriptor has ended.
     pub async fn writable(&self) -> io::Result<AsyncFdReadyGuard<'_, T>> {
         self.ready(Interest::WRITABLE).await
     }
 
-    /// As [`writable`](AsyncFd::writable), with exclusive access to the descriptor.
+    /// Works like [`writable`](AsyncFd::writable), with exclusive access to the descriptor.
     ///
     /// # Errors
-    /// If the runtime that it was made in has ended.
+    /// If the runtime that watches the descriptor has ended.
     pub async fn writable_mut(&mut self) -> io::Result<AsyncFdReadyMutGuard<'_, T>> {
         self.ready_mut(Interest::WRITABLE).await
     }
 
-    /// As [`readable`](AsyncFd::readable), as a poll function. Only the task that polled last is
-    /// woken.
+    /// Works like [`readable`](AsyncFd::readable), as a poll function. Only the task that polled
+    /// last is woken.
     ///
     /// # Errors
-    /// If the runtime that it was made in has ended.
+    /// If the runtime that watches the descriptor has ended.
     pub fn poll_read_ready<'a>(
         &'a self,
         cx: &mut Context<'_>,
@@ -276,10 +277,11 @@ impl<T: AsRawFd> AsyncFd<T> {
         Poll::Ready(Ok(AsyncFdReadyGuard { fd: self, sight }))
     }
 
-    /// As [`poll_read_ready`](AsyncFd::poll_read_ready), with exclusive access to the descriptor.
+    /// Works like [`poll_read_ready`](AsyncFd::poll_read_ready), with exclusive access to the
+    /// descriptor.
     ///
     /// # Errors
-    /// If the runtime that it was made in has ended.
+    /// If the runtime that watches the descriptor has ended.
     pub fn poll_read_ready_mut<'a>(
         &'a mut self,
         cx: &mut Context<'_>,
@@ -288,10 +290,11 @@ impl<T: AsRawFd> AsyncFd<T> {
         Poll::Ready(Ok(AsyncFdReadyMutGuard { fd: self, sight }))
     }
 
-    /// As [`poll_write_ready`](AsyncFd::poll_write_ready), with exclusive access to the descriptor.
+    /// Works like [`poll_write_ready`](AsyncFd::poll_write_ready), with exclusive access to the
+    /// descriptor.
     ///
     /// # Errors
-    /// If the runtime that it was made in has ended.
+    /// If the runtime that watches the descriptor has ended.
     pub fn poll_write_ready_mut<'a>(
         &'a mut self,
         cx: &mut Context<'_>,
@@ -300,11 +303,11 @@ impl<T: AsRawFd> AsyncFd<T> {
         Poll::Ready(Ok(AsyncFdReadyMutGuard { fd: self, sight }))
     }
 
-    /// As [`writable`](AsyncFd::writable), as a poll function. Only the task that polled last is
-    /// woken.
+    /// Works like [`writable`](AsyncFd::writable), as a poll function. Only the task that polled
+    /// last is woken.
     ///
     /// # Errors
-    /// If the runtime that it was made in has ended.
+    /// If the runtime that watches the descriptor has ended.
     pub fn poll_write_ready<'a>(
         &'a self,
         cx: &mut Context<'_>,
@@ -350,7 +353,7 @@ impl<T: AsRawFd> AsyncFd<T> {
         self.io.try_io(interest, |descriptor| attempt(&descriptor.0))
     }
 
-    /// As [`async_io`](AsyncFd::async_io), with exclusive access to the descriptor.
+    /// Works like [`async_io`](AsyncFd::async_io), with exclusive access to the descriptor.
     ///
     /// ```
     /// # fn main() -> std::io::Result<()> { blitz::block_on(async {
@@ -382,7 +385,7 @@ impl<T: AsRawFd> AsyncFd<T> {
         }
     }
 
-    /// As [`try_io`](AsyncFd::try_io), with exclusive access to the descriptor.
+    /// Works like [`try_io`](AsyncFd::try_io), with exclusive access to the descriptor.
     ///
     /// # Errors
     /// The error of `attempt`, or `WouldBlock`.
@@ -423,16 +426,17 @@ macro_rules! guard {
             }
 
             /// Clears the readiness after an attempt that would have blocked: the descriptor is not
-            /// ready until the next event. Do not call it after an attempt that succeeded, even if
-            /// it moved few bytes.
+            /// ready until the next event. Do not call this method after an attempt that succeeded,
+            /// even if the attempt moved few bytes.
             pub fn clear_ready(&mut self) {
                 self.fd.io.clear(self.sight, Evidence::WouldBlock);
             }
 
-            /// As [`clear_ready`](Self::clear_ready), only for the directions in `ready`.
+            /// Clears the readiness in the directions of `ready` only: see
+            /// [`clear_ready`](Self::clear_ready).
             ///
-            /// Call it if an attempt in one direction would have blocked and the other one was not
-            /// tried.
+            /// Call this method if an attempt in one direction would have blocked and the other
+            /// direction was not tried.
             pub fn clear_ready_matching(&mut self, ready: Ready) {
                 let before = self.ready();
                 self.fd.io.clear(self.sight.only(ready), Evidence::WouldBlock);
@@ -483,7 +487,7 @@ impl<'a, T: AsRawFd> AsyncFdReadyGuard<'a, T> {
     /// Calls `attempt`; if it would have blocked, clears the readiness.
     ///
     /// # Errors
-    /// If it would have blocked.
+    /// If `attempt` would have blocked.
     pub fn try_io<R>(
         &mut self,
         attempt: impl FnOnce(&'a AsyncFd<T>) -> io::Result<R>,
@@ -512,7 +516,7 @@ impl<T: AsRawFd> AsyncFdReadyMutGuard<'_, T> {
     /// Calls `attempt`; if it would have blocked, clears the readiness.
     ///
     /// # Errors
-    /// If it would have blocked.
+    /// If `attempt` would have blocked.
     pub fn try_io<R>(
         &mut self,
         attempt: impl FnOnce(&mut AsyncFd<T>) -> io::Result<R>,

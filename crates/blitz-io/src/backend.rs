@@ -42,9 +42,9 @@ impl fmt::Display for Backend {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct BackendChoice {
-    /// Never [`Backend::Auto`].
+    /// The backend in use, which is never [`Backend::Auto`].
     pub backend: Backend,
-    /// Why it is not io_uring; `None` if it is, or if the program asked for readiness.
+    /// Why the backend is not io_uring; `None` if it is, or if the program asked for readiness.
     pub reason: Option<String>,
 }
 

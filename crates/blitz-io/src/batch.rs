@@ -26,7 +26,7 @@ impl Batch {
         std::mem::take(&mut *self.lock())
     }
 
-    /// Wakes tasks of pools and waits of `block_on`; the other wakers go to `kept`.
+    /// Wakes tasks of pools and threads in `block_on`; the other wakers go to `kept`.
     pub(crate) fn wake_tasks(&self, kept: &Kept) {
         let mut rest = Rest { wakers: self.take(), home: self };
         while let Some(waker) = rest.wakers.pop_front() {
@@ -57,7 +57,7 @@ impl Drop for Rest<'_> {
 #[derive(Debug, Default)]
 pub(crate) struct Kept {
     wakers: Mutex<VecDeque<Waker>>,
-    /// Whether there are any. Set while holding the lease, so that the next holder of the lease
+    /// Whether there are any wakers. The holder of the driver's lease sets it, so the next holder
     /// sees it.
     any: AtomicBool,
 }
@@ -71,7 +71,7 @@ impl Kept {
     }
 
     /// Whether there are any wakers. For the holder of the driver's lease the answer is exact,
-    /// except that another worker may call the last waker meanwhile.
+    /// except that another worker may be about to call the last waker.
     pub(crate) fn has_any(&self) -> bool {
         self.any.load(Relaxed)
     }

@@ -31,8 +31,8 @@ pub struct IoDriver {
     /// Due wakers that are not prompt: they may run user code.
     kept: Kept,
     backend: Backend,
-    /// Created on first use; an error says why there is none. After the end of the pool none is
-    /// created.
+    /// Created on first use; an error says why there is no ring. After the end of the pool no ring
+    /// is created.
     uring: OnceLock<Result<Arc<Uring>, String>>,
 }
 
@@ -67,14 +67,14 @@ pub(crate) fn uring_for_files() -> Option<Arc<Uring>> {
     with_current(of_driver).ok().flatten().filter(|uring| uring.takes_files())
 }
 
-/// Calls `f` with the driver of the current pool, or of the global one, if it has one already.
+/// Calls `f` with the driver of the current pool, or of the global one, if that pool has a driver.
 pub(crate) fn with_plugged<R>(f: impl FnOnce(&IoDriver) -> R) -> Option<R> {
     driver::with_plugged(f)
 }
 
 /// Calls `f` with the driver of the current pool, or of the global one.
 ///
-/// The second argument of `f` is the index of the worker that the current thread is in that pool.
+/// If the current thread is a worker of that pool, the second argument of `f` is its index.
 ///
 /// # Errors
 /// If the system refuses a resource that the driver needs, or if the pool has ended.
@@ -85,23 +85,23 @@ pub(crate) fn with_current<R>(f: impl FnOnce(&IoDriver, Option<usize>) -> R) -> 
 /// Lets the current pool, else the global one, watch `source`.
 ///
 /// # Errors
-/// As [`with_current`], or if the system reports an error.
+/// If [`with_current`] fails, or if the system reports an error.
 pub(crate) fn watch<E: Source>(source: E) -> io::Result<Registration<E>> {
     watch_for(source, Interest::READABLE | Interest::WRITABLE)
 }
 
-/// As [`watch`], for a source that works in one direction only.
+/// Works like [`watch`], for a source that works in one direction only.
 ///
 /// # Errors
-/// As [`watch`].
+/// Fails as [`watch`] does.
 pub(crate) fn watch_for<E: Source>(source: E, interest: Interest) -> io::Result<Registration<E>> {
     try_watch_for(source, interest).map_err(|(_, error)| error)
 }
 
-/// As [`watch_for`], with the source beside the error.
+/// Works like [`watch_for`], with the source beside the error.
 ///
 /// # Errors
-/// As [`watch`].
+/// Fails as [`watch`] does.
 pub(crate) fn try_watch_for<E: Source>(
     source: E,
     interest: Interest,
@@ -161,8 +161,8 @@ impl IoDriver {
         }
     }
 
-    /// Whether io_uring reads or writes files. Meanwhile a paused clock does not advance. The same
-    /// holds while a blocking thread reads or writes a file.
+    /// Whether io_uring reads or writes files. While it does, a paused clock does not advance. Nor
+    /// does the clock advance while a blocking thread reads or writes a file.
     fn is_at_files(&self) -> bool {
         matches!(self.uring.get(), Some(Ok(uring)) if uring.is_at_files())
     }

@@ -242,7 +242,7 @@ pub struct Place {
 impl Running {
     /// Returns a value that keeps this work tracked after `self` is dropped.
     ///
-    /// For a connection that is handed over to another task, for example.
+    /// A connection that is handed over to another task needs it, for example.
     ///
     /// ```
     /// # blitz::block_on(async {
@@ -265,8 +265,8 @@ impl Running {
         poll_fn(|cx| self.poll_draining(cx)).await;
     }
 
-    /// As [`draining`](Self::draining), as a poll function. Repeated polls by the same task are
-    /// nearly free.
+    /// Works like [`draining`](Self::draining), as a poll function. Repeated polls by the same task
+    /// are nearly free.
     pub fn poll_draining(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         let Place { state, key } = &*self.place;
         if state.draining.get().is_some() {
@@ -275,7 +275,7 @@ impl Running {
         if self.registered.as_ref().is_some_and(|waker| waker.will_wake(cx.waker())) {
             return Poll::Pending;
         }
-        // Cloning and dropping wakers is user code.
+        // Cloning and dropping wakers is user code, so it happens without the lock.
         let (waker, registered) = (cx.waker().clone(), cx.waker().clone());
         let mut tracked = state.tracked();
         if state.draining.get().is_some() {
@@ -387,7 +387,7 @@ mod tests {
                     let mut running = shutdown.track(n);
                     spawn(async move {
                         running.draining().await;
-                        // From now on it is always ready.
+                        // From now on `draining` is always ready.
                         running.draining().await;
                     })
                 })

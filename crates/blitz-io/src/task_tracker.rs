@@ -105,7 +105,7 @@ pin_project! {
     pub struct TrackedFuture<F> {
         #[pin]
         future: F,
-        // After the future, so that the future is dropped first.
+        // This field comes after the future, so that the future is dropped first.
         token: TaskTrackerToken,
     }
 }
@@ -128,7 +128,7 @@ impl TaskTracker {
     /// Waits until the tracker is closed and counts no task. It is enough that this holds for a
     /// moment during the wait.
     pub async fn wait(&self) {
-        // Created before the check, so that it misses no notification.
+        // `over` is created before the check, so that it misses no notification.
         let over = self.tracked.over.notified();
         if !self.tracked.lock().is_over() {
             over.await;
@@ -181,7 +181,7 @@ impl TaskTracker {
         blitz_core::spawn(self.track_future(task))
     }
 
-    /// As [`spawn`](TaskTracker::spawn), on the pool of `handle`.
+    /// Works like [`spawn`](TaskTracker::spawn), on the pool of `handle`.
     #[track_caller]
     pub fn spawn_on<F>(&self, task: F, handle: &Handle) -> JoinHandle<F::Output>
     where
@@ -205,7 +205,7 @@ impl TaskTracker {
         blitz_core::spawn_local(self.track_future(task))
     }
 
-    /// As [`spawn_local`](TaskTracker::spawn_local), in `local`.
+    /// Works like [`spawn_local`](TaskTracker::spawn_local), in `local`.
     #[track_caller]
     pub fn spawn_local_on<F>(&self, task: F, local: &LocalSet) -> JoinHandle<F::Output>
     where
@@ -226,7 +226,8 @@ impl TaskTracker {
         blitz_core::spawn_blocking(self.track(task))
     }
 
-    /// As [`spawn_blocking`](TaskTracker::spawn_blocking), with a thread of the pool of `handle`.
+    /// Works like [`spawn_blocking`](TaskTracker::spawn_blocking), with a thread of the pool of
+    /// `handle`.
     #[track_caller]
     pub fn spawn_blocking_on<F, T>(&self, task: F, handle: &Handle) -> JoinHandle<T>
     where

@@ -30,7 +30,7 @@ unsafe fn fill(
     Ok(count)
 }
 
-/// As [`fill`], for growing buffers.
+/// Works like [`fill`], for growing buffers.
 ///
 /// # Safety
 /// 1. If `receive` returns `Ok(n)` it has initialised the first `n` bytes of its argument.
@@ -91,7 +91,7 @@ pub(crate) fn length(bufs: &[IoSlice<'_>]) -> usize {
 /// The most buffers that Linux and similar systems take in one call; more would be an error.
 const LIST_MAX: usize = 1_024;
 
-/// As [`send`], from the [first of](first_of) several buffers.
+/// Works like [`send`], from the [first of](first_of) several buffers.
 pub(crate) fn send_vectored(socket: &impl AsFd, bufs: &[IoSlice<'_>]) -> io::Result<usize> {
     if let [buf] = bufs {
         return send(socket, buf);

@@ -75,8 +75,8 @@ impl Buffer {
         result
     }
 
-    /// As [`read`](Buffer::read), by io_uring. If the ring does not take the request, the error
-    /// contains the buffer.
+    /// Works like [`read`](Buffer::read), by io_uring. If the ring does not take the request, the
+    /// error contains the buffer.
     ///
     /// The system does not move the position of the file if the thread that began the read ends
     /// half-way. So the read names its offset, and the position is moved here.
@@ -88,7 +88,7 @@ impl Buffer {
     ) -> Result<(Buffer, io::Result<()>), Buffer> {
         self.clear();
         self.grow(max);
-        // None for a file without a position, such as a FIFO.
+        // The offset is `None` for a file without a position, such as a FIFO.
         let offset = file.stream_position().ok();
         let result = loop {
             let memory = std::mem::take(&mut self.memory);
@@ -116,8 +116,8 @@ impl Buffer {
         Ok((self, result))
     }
 
-    /// As [`write`](Buffer::write), by io_uring. The error contains the bytes that the ring did not
-    /// write.
+    /// Works like [`write`](Buffer::write), by io_uring. The error contains the bytes that the ring
+    /// did not write.
     ///
     /// Moves the position of the file before the bytes are written (see
     /// [`read_by`](Buffer::read_by) for the reason), and back over bytes that could not be written.

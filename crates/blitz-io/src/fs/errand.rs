@@ -122,8 +122,8 @@ impl<T: Send + 'static> Pending<T> {
     pub(super) fn drive(self) -> Pending<T> {
         let Pending::Here(steps) = self else { return self };
         let (done, is_done) = oneshot::channel();
-        // The shield keeps the runtime alive until it is done, unless the runtime ends before the
-        // first poll.
+        // The shield keeps the runtime alive until the steps are done, unless the runtime ends
+        // before the first poll.
         drop(blitz_core::spawn(task::shield(Drive { steps: Some((steps, done)) })));
         Pending::Driven(is_done)
     }

@@ -73,7 +73,7 @@ impl File {
         File { file: Arc::new(file), stage: Mutex::default() }
     }
 
-    /// Converts it to a file of the standard library, once nothing is in flight.
+    /// Converts this file to one of the standard library, once nothing is in flight.
     ///
     /// ```
     /// # fn main() -> std::io::Result<()> { blitz::block_on(async {
@@ -88,13 +88,13 @@ impl File {
         let Ok(file) = Arc::try_unwrap(self.file) else {
             unreachable!("only an operation in flight holds the file, and there is none");
         };
-        // This seek is in memory only, so it does not block. A file that cannot seek, such as a
-        // pipe, stays where it is.
+        // This seek changes only a number in the system's memory, so it does not block. The seek of
+        // a file without a position, such as a pipe, fails without harm.
         let _ = step_back(&file, ahead);
         file
     }
 
-    /// As [`into_std`](File::into_std), without waiting.
+    /// Works like [`into_std`](File::into_std), without waiting.
     ///
     /// # Errors
     /// The file itself, if an operation is in flight, or if bytes were read ahead.
@@ -127,11 +127,11 @@ impl File {
         stage.ask(&self.file, StdFile::sync_all).await
     }
 
-    /// As [`sync_all`](File::sync_all), but syncs only the metadata that is needed to read the
-    /// file.
+    /// Works like [`sync_all`](File::sync_all), but syncs only the metadata that is needed to read
+    /// the file.
     ///
     /// # Errors
-    /// As [`sync_all`](File::sync_all).
+    /// Fails as [`sync_all`](File::sync_all) does.
     pub async fn sync_data(&self) -> io::Result<()> {
         let mut stage = self.stage.lock().await;
         stage.flush().await?;

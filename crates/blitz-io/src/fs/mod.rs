@@ -9,9 +9,9 @@
 //!
 //! The system cannot say when a file would be ready, so operations run on threads where they may
 //! block: see [`spawn_blocking`](blitz_core::spawn_blocking). With io_uring the system itself reads
-//! and writes a [`File`]. A thread change costs microseconds. One call that reads all is better
-//! than many that read a little, and a [`BufReader`](crate::io::BufReader) is better than lines one
-//! by one.
+//! and writes a [`File`]. Handing an operation to a thread costs microseconds. So one call that
+//! reads all is better than many that read a little, and a [`BufReader`](crate::io::BufReader) is
+//! better than one read for each line.
 //!
 //! An operation that has begun finishes, even if no task waits for it any more. Dropping its future
 //! does not undo it, and the end of the runtime waits for it. The exception is a read by io_uring:

@@ -47,7 +47,7 @@ impl OpenOptions {
         self
     }
 
-    /// Sets whether each write goes to the end of the file, even if it has grown meanwhile.
+    /// Sets whether each write goes to the end that the file has at the time of the write.
     pub fn append(&mut self, append: bool) -> &mut OpenOptions {
         self.std.append(append);
         self

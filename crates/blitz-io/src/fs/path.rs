@@ -25,7 +25,7 @@ pub async fn metadata(path: impl AsRef<Path>) -> io::Result<Metadata> {
     run(move || std::fs::metadata(path)).await
 }
 
-/// As [`metadata`], but of a link itself.
+/// Returns the metadata of what is at `path`; a link is not followed.
 ///
 /// ```
 /// # fn main() -> std::io::Result<()> { blitz::block_on(async {
@@ -39,7 +39,7 @@ pub async fn metadata(path: impl AsRef<Path>) -> io::Result<Metadata> {
 /// ```
 ///
 /// # Errors
-/// As [`metadata`].
+/// Fails as [`metadata`] does.
 pub async fn symlink_metadata(path: impl AsRef<Path>) -> io::Result<Metadata> {
     let path = path.as_ref().to_owned();
     run(move || std::fs::symlink_metadata(path)).await
@@ -150,7 +150,7 @@ pub async fn set_times(path: impl AsRef<Path>, times: FileTimes) -> io::Result<(
 /// ```
 ///
 /// # Errors
-/// If they are not in one file system, or if the system reports another error.
+/// If the two paths are not in one file system, or if the system reports another error.
 pub async fn rename(from: impl AsRef<Path>, to: impl AsRef<Path>) -> io::Result<()> {
     let (from, to) = (from.as_ref().to_owned(), to.as_ref().to_owned());
     run(move || std::fs::rename(from, to)).await
@@ -269,7 +269,7 @@ pub async fn remove_dir_all(path: impl AsRef<Path>) -> io::Result<()> {
 /// ```
 ///
 /// # Errors
-/// If they are not in one file system, or if the system reports another error.
+/// If the two paths are not in one file system, or if the system reports another error.
 pub async fn hard_link(original: impl AsRef<Path>, link: impl AsRef<Path>) -> io::Result<()> {
     let (original, link) = (original.as_ref().to_owned(), link.as_ref().to_owned());
     run(move || std::fs::hard_link(original, link)).await
@@ -307,7 +307,7 @@ pub async fn symlink(original: impl AsRef<Path>, link: impl AsRef<Path>) -> io::
 /// ```
 ///
 /// # Errors
-/// If it is not a link, or if the system reports another error.
+/// If there is no link at `path`, or if the system reports another error.
 pub async fn read_link(path: impl AsRef<Path>) -> io::Result<PathBuf> {
     let path = path.as_ref().to_owned();
     run(move || std::fs::read_link(path)).await

@@ -69,7 +69,7 @@ impl ReadDir {
         poll_fn(|cx| self.poll_next_entry(cx)).await
     }
 
-    /// As [`next_entry`](ReadDir::next_entry), as a poll function.
+    /// Works like [`next_entry`](ReadDir::next_entry), as a poll function.
     ///
     /// # Errors
     /// If the system reports an error.
@@ -157,7 +157,7 @@ impl DirEntry {
     /// Returns the metadata of the entry. Links are not followed.
     ///
     /// # Errors
-    /// If it is gone, or if the system reports another error.
+    /// If the entry is gone, or if the system reports another error.
     pub async fn metadata(&self) -> io::Result<Metadata> {
         let entry = self.std.clone();
         run(move || entry.metadata()).await
@@ -166,7 +166,7 @@ impl DirEntry {
     /// Returns whether the entry is a file, a directory, a link or something else.
     ///
     /// # Errors
-    /// If it is gone, or if the system reports another error.
+    /// If the entry is gone, or if the system reports another error.
     pub async fn file_type(&self) -> io::Result<FileType> {
         if let Some(kind) = self.kind {
             return Ok(kind);
@@ -175,7 +175,7 @@ impl DirEntry {
         run(move || entry.file_type()).await
     }
 
-    /// Returns its inode number.
+    /// Returns the inode number of the entry.
     #[must_use]
     pub fn ino(&self) -> u64 {
         self.std.ino()

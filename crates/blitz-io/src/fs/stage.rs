@@ -133,7 +133,7 @@ impl Stage {
             return Err(io::Error::other("wait for the operation in flight before a seek"));
         };
         if let SeekFrom::Current(offset) = &mut to {
-            // The system's position is ahead of the reader's.
+            // The system's position is ahead of the reader's, by the bytes in the buffer.
             *offset = offset.checked_sub(buffer.len() as i64).ok_or_else(out_of_range)?;
         }
         buffer.clear();
@@ -242,7 +242,7 @@ impl Stage {
             });
         };
         self.begin_here(file, move |file, mut buffer| async move {
-            // A seek in memory only, so it does not block.
+            // This seek changes only a number in the system's memory, so it does not block.
             if let Err(error) = step_back(&file, ahead) {
                 buffer.clear();
                 return (buffer, Outcome::Written(Err(error)));

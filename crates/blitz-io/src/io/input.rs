@@ -174,7 +174,7 @@ fn serve() {
         let waiting = std::mem::take(&mut store.waiting);
         drop(store);
         for waker in waiting {
-            // A waker is any runtime's code: one that panics must not end the thread.
+            // A waker may be the code of any runtime. If it panics, this thread must go on.
             let _ = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| waker.wake()));
         }
         let mut store = self::store();

@@ -19,9 +19,9 @@ const PIECE: usize = 64 << 10;
 
 /// Returns a writer to standard output that does not block a worker.
 ///
-/// A call waits for the write before it, starts its own and returns. `flush` waits for the last
-/// write. One call writes at most 64 KiB. No bytes of another handle come between the bytes of one
-/// call.
+/// A call waits for the write before it, starts its own write and returns. `flush` waits for the
+/// last write. One call writes at most 64 KiB. No bytes of another handle come between the bytes of
+/// one call.
 ///
 /// ```
 /// use blitz::io::AsyncWriteExt;

@@ -19,7 +19,7 @@ macro_rules! datagram {
                 $Socket::of(mio::net::$Socket::from_std(socket))
             }
 
-            /// Converts it to a socket of the standard library. It stays non-blocking.
+            /// Converts this socket to one of the standard library. It stays non-blocking.
             ///
             /// # Errors
             /// If the system refuses.
@@ -38,7 +38,7 @@ macro_rules! datagram {
             /// Returns the address that the socket is connected to.
             ///
             /// # Errors
-            /// If it is not connected.
+            /// If the socket is not connected.
             pub fn peer_addr(&self) -> io::Result<$Address> {
                 self.io.get().peer_addr()
             }
@@ -71,7 +71,7 @@ macro_rules! datagram {
                 self.io.poll_ready(cx, Interest::READABLE).map_ok(drop)
             }
 
-            /// As [`send`](Self::send), unless it would have to wait.
+            /// Works like [`send`](Self::send), unless it would have to wait.
             ///
             /// # Errors
             /// [`WouldBlock`](io::ErrorKind::WouldBlock) if there is no room, or another error of
@@ -80,11 +80,11 @@ macro_rules! datagram {
                 self.io.try_io(Interest::WRITABLE, |socket| socket.send(buf))
             }
 
-            /// As [`send`](Self::send), as a poll function. Only the task that polled last is
-            /// woken.
+            /// Works like [`send`](Self::send), as a poll function. Only the task that polled last
+            /// is woken.
             ///
             /// # Errors
-            /// As [`send`](Self::send).
+            /// Fails as [`send`](Self::send) does.
             pub fn poll_send(&self, cx: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
                 self.io.poll_io(cx, Interest::WRITABLE, |socket| socket.send(buf))
             }
@@ -97,7 +97,7 @@ macro_rules! datagram {
                 self.io.io(Interest::READABLE, |socket| socket.recv(buf)).await
             }
 
-            /// As [`recv`](Self::recv), unless it would have to wait.
+            /// Works like [`recv`](Self::recv), unless it would have to wait.
             ///
             /// # Errors
             /// [`WouldBlock`](io::ErrorKind::WouldBlock) if there is no packet, or another error of
@@ -106,11 +106,11 @@ macro_rules! datagram {
                 self.io.try_io(Interest::READABLE, |socket| socket.recv(buf))
             }
 
-            /// As [`recv`](Self::recv), as a poll function. Only the task that polled last is
-            /// woken.
+            /// Works like [`recv`](Self::recv), as a poll function. Only the task that polled last
+            /// is woken.
             ///
             /// # Errors
-            /// As [`recv`](Self::recv).
+            /// Fails as [`recv`](Self::recv) does.
             pub fn poll_recv(
                 &self,
                 cx: &mut Context<'_>,
@@ -132,7 +132,7 @@ macro_rules! datagram {
                 self.io.io(Interest::READABLE, |socket| socket.recv_from(buf)).await
             }
 
-            /// As [`recv_from`](Self::recv_from), unless it would have to wait.
+            /// Works like [`recv_from`](Self::recv_from), unless it would have to wait.
             ///
             /// # Errors
             /// [`WouldBlock`](io::ErrorKind::WouldBlock) if there is no packet, or another error of
@@ -141,11 +141,11 @@ macro_rules! datagram {
                 self.io.try_io(Interest::READABLE, |socket| socket.recv_from(buf))
             }
 
-            /// As [`recv_from`](Self::recv_from), as a poll function. Only the task that polled
-            /// last is woken.
+            /// Works like [`recv_from`](Self::recv_from), as a poll function. Only the task that
+            /// polled last is woken.
             ///
             /// # Errors
-            /// As [`recv_from`](Self::recv_from).
+            /// Fails as [`recv_from`](Self::recv_from) does.
             pub fn poll_recv_from(
                 &self,
                 cx: &mut Context<'_>,

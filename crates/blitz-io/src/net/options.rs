@@ -1,4 +1,4 @@
-//! Options that only some systems have. Elsewhere they are errors.
+//! Options that only some systems have. On other systems these functions return errors.
 
 #![forbid(unsafe_code)]
 
@@ -29,7 +29,7 @@ pub(super) fn set_quickack(socket: &impl AsFd, quickack: bool) -> io::Result<()>
 #[cfg(any(target_os = "linux", target_os = "android"))]
 use socket2::Socket as of_linux;
 
-/// For systems without these options.
+/// Returns errors, on systems without these options.
 #[cfg(not(any(target_os = "linux", target_os = "android")))]
 mod of_linux {
     use socket2::Socket;

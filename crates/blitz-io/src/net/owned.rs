@@ -32,8 +32,8 @@ macro_rules! owned {
             ///
             /// # Errors
             /// If the system reports an error, or if the runtime has ended. The buffer comes back
-            /// with the error. It comes back empty only if io_uring was forbidden or had no memory
-            /// while it had the buffer.
+            /// with the error. It is empty only if io_uring had the buffer, and then was forbidden
+            /// or had no memory.
             pub async fn recv_owned(&self, mut buffer: Vec<u8>) -> (io::Result<usize>, Vec<u8>) {
                 if let Some(uring) = driver::uring_for_sockets() {
                     match uring.recv(self.as_fd(), buffer).await {
@@ -49,7 +49,7 @@ macro_rules! owned {
             /// [`recv_owned`](Self::recv_owned).
             ///
             /// # Errors
-            /// As [`recv_owned`](Self::recv_owned).
+            /// Fails as [`recv_owned`](Self::recv_owned) does.
             pub async fn send_owned(&self, mut buffer: Vec<u8>) -> (io::Result<usize>, Vec<u8>) {
                 if let Some(uring) = driver::uring_for_sockets() {
                     match uring.send(self.as_fd(), buffer).await {

@@ -149,7 +149,7 @@ macro_rules! halves {
 macro_rules! reads {
     ($Stream:ident, $($Half:ty),*) => {$(
         impl $Half {
-            /// As `ready` of the stream.
+            /// Works like `ready` of the stream.
             ///
             /// # Errors
             /// If the runtime that the stream was made in has ended.
@@ -157,7 +157,7 @@ macro_rules! reads {
                 AsRef::<$Stream>::as_ref(self).ready(interest).await
             }
 
-            /// As `readable` of the stream.
+            /// Works like `readable` of the stream.
             ///
             /// # Errors
             /// If the runtime that the stream was made in has ended.
@@ -165,26 +165,26 @@ macro_rules! reads {
                 AsRef::<$Stream>::as_ref(self).readable().await
             }
 
-            /// As `try_read` of the stream.
+            /// Works like `try_read` of the stream.
             ///
             /// # Errors
-            /// As `try_read` of the stream.
+            /// Fails as `try_read` of the stream does.
             pub fn try_read(&self, buf: &mut [u8]) -> io::Result<usize> {
                 AsRef::<$Stream>::as_ref(self).try_read(buf)
             }
 
-            /// As `try_read_vectored` of the stream.
+            /// Works like `try_read_vectored` of the stream.
             ///
             /// # Errors
-            /// As `try_read` of the stream.
+            /// Fails as `try_read` of the stream does.
             pub fn try_read_vectored(&self, bufs: &mut [io::IoSliceMut<'_>]) -> io::Result<usize> {
                 AsRef::<$Stream>::as_ref(self).try_read_vectored(bufs)
             }
 
-            /// As `try_read_buf` of the stream.
+            /// Works like `try_read_buf` of the stream.
             ///
             /// # Errors
-            /// As `try_read` of the stream.
+            /// Fails as `try_read` of the stream does.
             pub fn try_read_buf<B: bytes::BufMut>(&self, buf: &mut B) -> io::Result<usize> {
                 AsRef::<$Stream>::as_ref(self).try_read_buf(buf)
             }
@@ -206,7 +206,7 @@ macro_rules! reads {
 macro_rules! writes {
     ($Stream:ident, $($Half:ty),*) => {$(
         impl $Half {
-            /// As `ready` of the stream.
+            /// Works like `ready` of the stream.
             ///
             /// # Errors
             /// If the runtime that the stream was made in has ended.
@@ -214,7 +214,7 @@ macro_rules! writes {
                 AsRef::<$Stream>::as_ref(self).ready(interest).await
             }
 
-            /// As `writable` of the stream.
+            /// Works like `writable` of the stream.
             ///
             /// # Errors
             /// If the runtime that the stream was made in has ended.
@@ -222,18 +222,18 @@ macro_rules! writes {
                 AsRef::<$Stream>::as_ref(self).writable().await
             }
 
-            /// As `try_write` of the stream.
+            /// Works like `try_write` of the stream.
             ///
             /// # Errors
-            /// As `try_write` of the stream.
+            /// Fails as `try_write` of the stream does.
             pub fn try_write(&self, buf: &[u8]) -> io::Result<usize> {
                 AsRef::<$Stream>::as_ref(self).try_write(buf)
             }
 
-            /// As `try_write_vectored` of the stream.
+            /// Works like `try_write_vectored` of the stream.
             ///
             /// # Errors
-            /// As `try_write` of the stream.
+            /// Fails as `try_write` of the stream does.
             pub fn try_write_vectored(&self, bufs: &[io::IoSlice<'_>]) -> io::Result<usize> {
                 AsRef::<$Stream>::as_ref(self).try_write_vectored(bufs)
             }

@@ -33,15 +33,15 @@ macro_rules! stream {
                 self.io.try_io(Interest::READABLE, |socket| transfer::receive(socket, &mut buf))
             }
 
-            /// As [`try_read`](Self::try_read), into several buffers.
+            /// Works like [`try_read`](Self::try_read), into several buffers.
             ///
             /// # Errors
-            /// As [`try_read`](Self::try_read).
+            /// Fails as [`try_read`](Self::try_read) does.
             pub fn try_read_vectored(&self, bufs: &mut [io::IoSliceMut<'_>]) -> io::Result<usize> {
                 self.io.try_io(Interest::READABLE, |mut socket| socket.read_vectored(bufs))
             }
 
-            /// As [`try_read`](Self::try_read), into a buffer that grows.
+            /// Works like [`try_read`](Self::try_read), into a buffer that grows.
             ///
             /// ```
             /// # fn main() -> std::io::Result<()> { blitz::block_on(async {
@@ -55,7 +55,7 @@ macro_rules! stream {
             /// ```
             ///
             /// # Errors
-            /// As [`try_read`](Self::try_read).
+            /// Fails as [`try_read`](Self::try_read) does.
             pub fn try_read_buf<B: BufMut>(&self, buf: &mut B) -> io::Result<usize> {
                 self.io.try_io(Interest::READABLE, |socket| transfer::receive_buf(socket, buf))
             }
@@ -78,11 +78,11 @@ macro_rules! stream {
                 self.io.try_io(Interest::WRITABLE, |socket| transfer::send(socket, buf))
             }
 
-            /// As [`try_write`](Self::try_write), from several buffers; the system takes at most
-            /// 1,024 at once.
+            /// Works like [`try_write`](Self::try_write), from several buffers; the system takes at
+            /// most 1,024 at once.
             ///
             /// # Errors
-            /// As [`try_write`](Self::try_write).
+            /// Fails as [`try_write`](Self::try_write) does.
             pub fn try_write_vectored(&self, bufs: &[io::IoSlice<'_>]) -> io::Result<usize> {
                 self.io.try_io(Interest::WRITABLE, |socket| transfer::send_vectored(socket, bufs))
             }

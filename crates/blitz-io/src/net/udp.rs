@@ -74,8 +74,8 @@ impl UdpSocket {
         .await
     }
 
-    /// Connects the socket: [`send`](UdpSocket::send) sends to `addr`, and only its packets are
-    /// received.
+    /// Connects the socket: [`send`](UdpSocket::send) sends to `addr`, and only packets from there
+    /// are received.
     ///
     /// # Errors
     /// The error of the last address, if none can be used.
@@ -101,7 +101,7 @@ impl UdpSocket {
         self.io.io(Interest::WRITABLE, |socket| socket.send_to(buf, target)).await
     }
 
-    /// As [`send_to`](UdpSocket::send_to), unless it would have to wait.
+    /// Works like [`send_to`](UdpSocket::send_to), unless it would have to wait.
     ///
     /// # Errors
     /// [`WouldBlock`](io::ErrorKind::WouldBlock) if there is no room, or another error of the
@@ -110,11 +110,11 @@ impl UdpSocket {
         self.io.try_io(Interest::WRITABLE, |socket| socket.send_to(buf, target))
     }
 
-    /// As [`send_to`](UdpSocket::send_to), as a poll function. Only the task that polled last is
-    /// woken.
+    /// Works like [`send_to`](UdpSocket::send_to), as a poll function. Only the task that polled
+    /// last is woken.
     ///
     /// # Errors
-    /// As [`send_to`](UdpSocket::send_to).
+    /// Fails as [`send_to`](UdpSocket::send_to) does.
     pub fn poll_send_to(
         &self,
         cx: &mut Context<'_>,
@@ -124,7 +124,7 @@ impl UdpSocket {
         self.io.poll_io(cx, Interest::WRITABLE, |socket| socket.send_to(buf, target))
     }
 
-    /// As [`recv`](UdpSocket::recv), into a buffer that grows, up to its free capacity.
+    /// Works like [`recv`](UdpSocket::recv), into a buffer that grows, up to its free capacity.
     ///
     /// ```
     /// # fn main() -> std::io::Result<()> { blitz::block_on(async {
@@ -138,23 +138,23 @@ impl UdpSocket {
     /// ```
     ///
     /// # Errors
-    /// As [`recv`](UdpSocket::recv).
+    /// Fails as [`recv`](UdpSocket::recv) does.
     pub async fn recv_buf<B: BufMut>(&self, buf: &mut B) -> io::Result<usize> {
         self.io.io(Interest::READABLE, |socket| transfer::receive_buf(socket, buf)).await
     }
 
-    /// As [`recv`](UdpSocket::recv), and leaves the packet in the queue.
+    /// Works like [`recv`](UdpSocket::recv), and leaves the packet in the queue.
     ///
     /// # Errors
-    /// As [`recv`](UdpSocket::recv).
+    /// Fails as [`recv`](UdpSocket::recv) does.
     pub async fn peek(&self, buf: &mut [u8]) -> io::Result<usize> {
         self.io.io(Interest::READABLE, |socket| socket.peek(buf)).await
     }
 
-    /// As [`recv_from`](UdpSocket::recv_from), and leaves the packet in the queue.
+    /// Works like [`recv_from`](UdpSocket::recv_from), and leaves the packet in the queue.
     ///
     /// # Errors
-    /// As [`recv_from`](UdpSocket::recv_from).
+    /// Fails as [`recv_from`](UdpSocket::recv_from) does.
     pub async fn peek_from(&self, buf: &mut [u8]) -> io::Result<(usize, SocketAddr)> {
         self.io.io(Interest::READABLE, |socket| socket.peek_from(buf)).await
     }
@@ -171,12 +171,12 @@ impl UdpSocket {
     /// ```
     ///
     /// # Errors
-    /// As [`recv_from`](UdpSocket::recv_from).
+    /// Fails as [`recv_from`](UdpSocket::recv_from) does.
     pub async fn peek_sender(&self) -> io::Result<SocketAddr> {
         self.io.io(Interest::READABLE, sender).await
     }
 
-    /// As [`peek_sender`](UdpSocket::peek_sender), unless it would have to wait.
+    /// Works like [`peek_sender`](UdpSocket::peek_sender), unless it would have to wait.
     ///
     /// # Errors
     /// [`WouldBlock`](io::ErrorKind::WouldBlock) if there is no packet, or another error of the
@@ -185,11 +185,11 @@ impl UdpSocket {
         self.io.try_io(Interest::READABLE, sender)
     }
 
-    /// As [`peek_sender`](UdpSocket::peek_sender), as a poll function. Only the task that polled
-    /// last is woken.
+    /// Works like [`peek_sender`](UdpSocket::peek_sender), as a poll function. Only the task that
+    /// polled last is woken.
     ///
     /// # Errors
-    /// As [`peek_sender`](UdpSocket::peek_sender).
+    /// Fails as [`peek_sender`](UdpSocket::peek_sender) does.
     pub fn poll_peek_sender(&self, cx: &mut Context<'_>) -> Poll<io::Result<SocketAddr>> {
         self.io.poll_io(cx, Interest::READABLE, sender)
     }
@@ -299,7 +299,7 @@ impl UdpSocket {
         self.io.get().set_multicast_loop_v6(on)
     }
 
-    /// Joins a multicast group on the interface with this address. If it is unspecified,
+    /// Joins a multicast group on the interface with this address. If the address is unspecified,
     /// the system chooses the interface.
     ///
     /// # Errors
@@ -308,7 +308,7 @@ impl UdpSocket {
         self.io.get().join_multicast_v4(&group, &interface)
     }
 
-    /// Joins a multicast group on the interface with this number. If it is 0, the system
+    /// Joins a multicast group on the interface with this number. If the number is 0, the system
     /// chooses the interface.
     ///
     /// # Errors

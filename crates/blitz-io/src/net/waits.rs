@@ -45,8 +45,8 @@ macro_rules! waits {
                 self.ready($crate::io::Interest::WRITABLE).await.map(drop)
             }
 
-            /// As [`readable`](Self::readable), as a poll function. Only the task that polled last
-            /// is woken.
+            /// Works like [`readable`](Self::readable), as a poll function. Only the task that
+            /// polled last is woken.
             ///
             /// # Errors
             /// If the runtime that the socket was made in has ended.
@@ -57,8 +57,8 @@ macro_rules! waits {
                 self.io.poll_ready(cx, $crate::io::Interest::READABLE).map_ok(drop)
             }
 
-            /// As [`writable`](Self::writable), as a poll function. Only the task that polled last
-            /// is woken.
+            /// Works like [`writable`](Self::writable), as a poll function. Only the task that
+            /// polled last is woken.
             ///
             /// # Errors
             /// If the runtime that the socket was made in has ended.

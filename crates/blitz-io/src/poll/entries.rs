@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn the_end_notifies_waiting_tasks_and_refuses_new_ones() {
+    fn the_end_notifies_waiting_tasks_and_refuses_new_descriptors() {
         let mut entries = Entries::default();
         let readiness = Arc::new(Readiness::new());
         entries.insert(readiness.clone()).unwrap();

@@ -120,7 +120,7 @@ impl Reactor {
 
     /// Stops watching `source`. Call it once, with the token of the source.
     pub(crate) fn deregister(&self, source: &mut impl Source, token: usize) -> io::Result<()> {
-        // The selector first: a source that can still report events must be in the table.
+        // Call the selector first: a source that can still report events must be in the table.
         let result = self.selector.deregister(source);
         drop(self.forget(token));
         result

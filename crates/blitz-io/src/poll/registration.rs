@@ -119,8 +119,8 @@ impl<E: Source> Registration<E> {
         self.poll_seen(cx, interest, |source, _| attempt(source))
     }
 
-    /// As [`poll_io`](Registration::poll_io), for transfers of at most `room` bytes by streams
-    /// where a short transfer means that there is no more.
+    /// Works like [`poll_io`](Registration::poll_io), for transfers of at most `room` bytes by
+    /// streams where a short transfer means that there is no more.
     #[inline]
     pub(crate) fn poll_transfer(
         &self,
@@ -138,7 +138,7 @@ impl<E: Source> Registration<E> {
         })
     }
 
-    /// As [`poll_io`](Registration::poll_io), and tells `attempt` what was ready before it.
+    /// Works like [`poll_io`](Registration::poll_io), and tells `attempt` what was ready before it.
     ///
     /// Clearing that readiness does not clear an event that comes during the attempt.
     ///
@@ -174,7 +174,7 @@ impl<E: Source> Registration<E> {
         Poll::Ready(result)
     }
 
-    /// As [`poll_io`](Registration::poll_io), for any number of tasks.
+    /// Works like [`poll_io`](Registration::poll_io), for any number of tasks.
     pub(crate) async fn io<R>(
         &self,
         interest: Interest,
@@ -183,7 +183,7 @@ impl<E: Source> Registration<E> {
         if self.readiness.is_fresh() {
             // An operation that is ready at once spends budget, as one that waits does.
             consume_budget().await;
-            // An event may have come meanwhile.
+            // An event may have come while this task had no budget.
             if self.readiness.is_fresh() {
                 let result = attempt(self.get());
                 if !would_block(&result) {
@@ -216,7 +216,7 @@ impl<E: Source> Registration<E> {
         self.note(sight, result)
     }
 
-    /// As [`try_io`](Registration::try_io), with exclusive access to the source.
+    /// Works like [`try_io`](Registration::try_io), with exclusive access to the source.
     pub(crate) fn try_io_mut<R>(
         &mut self,
         interest: Interest,

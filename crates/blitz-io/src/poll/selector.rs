@@ -1,4 +1,4 @@
-//! The system's readiness queue, through mio. Only this file calls it.
+//! The system's readiness queue, through mio. Only this file waits in it.
 
 #![forbid(unsafe_code)]
 
@@ -12,7 +12,7 @@ use std::os::fd::AsRawFd;
 use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
-/// The smaller of the timer's and the waker's token. Registrations have still smaller ones.
+/// The smaller of the timer's and the waker's token. Registrations have still smaller tokens.
 pub(super) const RESERVED: usize = usize::MAX - 1;
 const TIMER: Token = Token(RESERVED);
 const WAKER: Token = Token(usize::MAX);
@@ -255,7 +255,7 @@ mod tests {
             let waits = waits(&selector, moment, 20 * LEFT);
             assert!(waits <= 2 + BY_SIGNALS, "{waits} waits");
         }
-        // It is set to a far moment and back to a near one.
+        // The timer is set to a far moment and back to a near one.
         selector.wake();
         wait(&selector, 30, Duration::MAX);
         waits(&selector, 31, LEFT);

@@ -75,7 +75,7 @@ mod system {
     }
 }
 
-/// No timer: the queue's own timeout is precise, or the system has nothing better.
+/// There is no timer here: the queue's own timeout is precise, or the system has nothing better.
 #[cfg(not(any(target_os = "linux", target_os = "android")))]
 mod system {
     use super::Limit;

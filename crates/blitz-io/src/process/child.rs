@@ -15,7 +15,7 @@ use std::task::Poll;
 
 /// A child process, made by [`Command::spawn`](super::Command::spawn).
 ///
-/// Dropping it does not end the process: see
+/// Dropping a `Child` does not end the process: see
 /// [`Command::kill_on_drop`](super::Command::kill_on_drop). The runtime reaps the process, so no
 /// zombie is left.
 #[derive(Debug)]
@@ -48,7 +48,7 @@ impl Child {
         Ok(Child { stdin, stdout, stderr, state: State::Running(running) })
     }
 
-    /// Returns its process id; `None` once it was waited for.
+    /// Returns the child's process id; `None` once the child was waited for.
     ///
     /// From then on the system may give the id to another process.
     ///
@@ -142,7 +142,7 @@ impl Child {
     /// ```
     ///
     /// # Errors
-    /// As [`start_kill`](Child::start_kill) and [`wait`](Child::wait).
+    /// Fails as [`start_kill`](Child::start_kill) and [`wait`](Child::wait) do.
     pub async fn kill(&mut self) -> io::Result<()> {
         self.start_kill()?;
         self.wait().await.map(drop)

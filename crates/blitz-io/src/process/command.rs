@@ -30,14 +30,14 @@ pub struct Command {
 }
 
 impl Command {
-    /// Creates a command for `program`, which is searched in `PATH` unless it contains a slash. It
-    /// gets no arguments, and inherits the environment, the directory and the descriptors of this
-    /// process.
+    /// Creates a command for `program`, which is searched in `PATH` unless it contains a slash. The
+    /// program gets no arguments, and inherits the environment, the directory and the descriptors
+    /// of this process.
     pub fn new(program: impl AsRef<OsStr>) -> Command {
         StdCommand::new(program).into()
     }
 
-    /// Returns the standard library's command inside.
+    /// Returns the standard library's command that this type wraps.
     #[must_use]
     pub fn as_std(&self) -> &StdCommand {
         &self.std
@@ -54,7 +54,7 @@ impl Command {
         &mut self.std
     }
 
-    /// Converts it to the standard library's command; the setting
+    /// Converts this command to the standard library's; the setting
     /// [`kill_on_drop`](Command::kill_on_drop) is lost.
     #[must_use]
     pub fn into_std(self) -> StdCommand {
@@ -219,8 +219,8 @@ impl Command {
         Child::new(self.std.spawn()?, home, self.kill_on_drop)
     }
 
-    /// Starts the child at once; the future waits until it has ended. Pipes that were requested are
-    /// dropped first.
+    /// Starts the child at once; the future waits until the child has ended. Before that, it drops
+    /// this process's ends of requested pipes.
     ///
     /// ```
     /// # fn main() -> std::io::Result<()> { blitz::block_on(async {
@@ -230,7 +230,7 @@ impl Command {
     /// ```
     ///
     /// # Errors
-    /// As [`spawn`](Command::spawn) and [`Child::wait`].
+    /// Fails as [`spawn`](Command::spawn) and [`Child::wait`] do.
     pub fn status(&mut self) -> impl Future<Output = io::Result<ExitStatus>> + use<> {
         let child = self.spawn();
         async {
@@ -242,8 +242,8 @@ impl Command {
         }
     }
 
-    /// Starts the child at once; the future waits until it has ended and collects its output. It
-    /// overrides the settings for standard output and standard error.
+    /// Starts the child at once; the future waits until the child has ended, and collects its
+    /// output. This method overrides the settings for standard output and standard error.
     ///
     /// ```
     /// # fn main() -> std::io::Result<()> { blitz::block_on(async {
@@ -253,7 +253,7 @@ impl Command {
     /// ```
     ///
     /// # Errors
-    /// As [`spawn`](Command::spawn) and [`Child::wait_with_output`].
+    /// Fails as [`spawn`](Command::spawn) and [`Child::wait_with_output`] do.
     pub fn output(&mut self) -> impl Future<Output = io::Result<Output>> + use<> {
         self.std.stdout(Stdio::piped()).stderr(Stdio::piped());
         let child = self.spawn();

@@ -14,7 +14,7 @@ use std::process::{Child, ExitStatus};
 /// The source that announces the end of a child.
 #[derive(Debug)]
 pub(super) enum Exit {
-    /// A descriptor of its own.
+    /// A descriptor for this child alone.
     Descriptor(AsyncFd<OwnedFd>),
     /// The signal that the system sends for every child. The listener starts before the first
     /// check, so that no end is missed.
@@ -66,7 +66,7 @@ mod tests {
     use blitz_core::Pool;
     use std::process::{Command, Stdio};
 
-    /// Children that end at once, and one that ends when it is told to.
+    /// Waits for children that end at once, and for one that ends when its input is closed.
     fn children_end(make: impl Fn(&std::process::Child) -> Exit + Copy + Send + Sync + 'static) {
         for workers in [1, 2, 8] {
             let pool = Pool::builder().workers(workers).build().unwrap();

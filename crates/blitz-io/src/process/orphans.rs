@@ -1,7 +1,8 @@
 //! Children whose `Child` is gone: the runtime waits for them, or they would stay as zombies.
 //!
 //! ```text
-//!  dropped ─▶ a task of its pool, until it ends ─the pool ends first─▶ a list ─▶ next start, drop
+//!  dropped ─▶ a task of its pool waits for it ─▶ reaped
+//!                      └ the pool ends first ─▶ a list ─▶ reaped when a child starts or is dropped
 //! ```
 
 #![forbid(unsafe_code)]
@@ -32,7 +33,7 @@ pub(super) fn adopt(mut child: Child, exit: Option<Exit>, home: &Handle) {
     }
 }
 
-/// Reaps the processes that have ended meanwhile.
+/// Reaps the children in the list that have ended.
 pub(super) fn sweep() {
     orphans().retain_mut(is_alive);
 }

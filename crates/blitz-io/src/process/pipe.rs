@@ -11,7 +11,7 @@ use std::pin::Pin;
 use std::process::Stdio;
 use std::task::{Context, Poll};
 
-/// A child's standard input: [`AsyncWrite`]. The child sees the end when this is dropped.
+/// A child's standard input: [`AsyncWrite`]. Dropping it ends the input of the child.
 #[derive(Debug)]
 pub struct ChildStdin {
     end: Sender,

@@ -59,7 +59,7 @@ impl Drop for Running {
     fn drop(&mut self) {
         let Some(mut child) = self.child.take() else { return };
         if self.kill_on_drop {
-            // It may have ended meanwhile.
+            // An error does not matter: the child may have ended.
             let _ = child.kill();
         }
         orphans::adopt(child, self.exit.take(), &self.home);

@@ -25,7 +25,8 @@ use std::task::Poll;
 /// State that all listeners to the same signal in the same pool share.
 #[derive(Debug)]
 pub(super) struct Bell {
-    // Dropped in this order: first the handler ends, then the driver stops watching the socket.
+    // The fields are dropped in this order: first the handler ends, then the driver stops watching
+    // the socket.
     hook: Hook,
     ring: AsyncFd<UnixStream>,
 }
@@ -44,7 +45,8 @@ impl Bell {
         let pool = driver::with_current(|driver, _| Arc::as_ptr(driver.reactor()).addr())?;
         let mut bells = lock();
         let bells = bells.get_or_insert_default();
-        // A bell keeps its reactor alive, so no other reactor has that address meanwhile.
+        // A bell keeps its reactor alive, so no other reactor has that address as long as the bell
+        // exists.
         if let Some(bell) = bells.get(&(pool, kind)).and_then(Weak::upgrade) {
             return Ok(bell);
         }

@@ -8,7 +8,7 @@ use std::io;
 use std::os::unix::net::UnixStream;
 use std::sync::Arc;
 
-/// Counts signals of one kind, and makes a descriptor readable at each, until it is dropped.
+/// Counts signals of one kind, and makes a descriptor readable at each signal, until it is dropped.
 #[derive(Debug)]
 pub(super) struct Hook {
     id: SigId,
@@ -58,13 +58,13 @@ impl Tolls {
     /// Runs in signal handlers, on any thread, at any point: no lock, no allocation, no panic; only
     /// atomics and system calls that never block. The caller saves `errno`.
     fn toll(&self) {
-        // Counted first: a listener that sees the descriptor readable sees the count.
+        // Count first: a listener that sees the descriptor readable sees the new count.
         self.count.fetch_add(1, SeqCst);
         while let Err(error) = rustix::io::write(&self.write, &[1]) {
             match error {
                 Errno::INTR => {}
                 // The socket is full: listeners wait for arrivals and do not read the bytes. Make
-                // room for a new one.
+                // room for a new byte.
                 Errno::AGAIN => drop(rustix::io::read(&self.read, &mut [0; 256])),
                 // The system is out of memory: the next signal announces this one, too.
                 _ => return,

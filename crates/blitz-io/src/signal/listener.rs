@@ -54,7 +54,7 @@ type Waiting = Pin<Box<dyn Future<Output = io::Result<u64>> + Send + Sync>>;
 impl Signal {
     /// Waits for a signal; returns `None` if no more will come.
     ///
-    /// That happens when the runtime that this was made in has ended.
+    /// No more signals come when the runtime in which the listener was made has ended.
     ///
     /// Dropping the future loses no signal.
     ///
@@ -71,7 +71,7 @@ impl Signal {
         poll_fn(|cx| self.poll_recv(cx)).await
     }
 
-    /// As [`recv`](Signal::recv), as a poll function.
+    /// Works like [`recv`](Signal::recv), as a poll function.
     pub fn poll_recv(&mut self, cx: &mut Context<'_>) -> Poll<Option<()>> {
         let waiting = self.waiting.get_or_insert_with(|| {
             let (bell, seen) = (self.bell.clone(), self.seen);

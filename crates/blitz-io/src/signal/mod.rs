@@ -31,7 +31,7 @@ pub mod unix {
 
 /// Waits for the next interrupt from the keyboard (`SIGINT`), starting at the first poll.
 ///
-/// If no interrupt may be missed between two waits, use [`unix::signal`], or call this once and
+/// If no interrupt may be missed between two waits, use [`unix::signal`], or call `ctrl_c` once and
 /// keep the future.
 ///
 /// ```no_run

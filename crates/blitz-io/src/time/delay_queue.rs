@@ -28,8 +28,8 @@ use std::task::{Context, Poll, Waker, ready};
 /// # });
 /// ```
 ///
-/// It does not implement `Stream`, a trait of another crate; use `futures::stream::poll_fn` with
-/// [`poll_expired`](DelayQueue::poll_expired).
+/// The queue does not implement `Stream`, a trait of another crate; use `futures::stream::poll_fn`
+/// with [`poll_expired`](DelayQueue::poll_expired).
 #[derive(Debug)]
 pub struct DelayQueue<T> {
     entries: Slab<Entry<T>>,
@@ -221,13 +221,13 @@ impl<T> DelayQueue<T> {
         poll_fn(|cx| self.poll_expired(cx)).await
     }
 
-    /// As [`next`](DelayQueue::next), as a poll function. Only the task that polled last is woken:
-    /// at the next deadline, or when an insertion or a reset makes another entry the first.
+    /// Works like [`next`](DelayQueue::next), as a poll function. Only the task that polled last is
+    /// woken: at the next deadline, or when an insertion or a reset makes another entry the first.
     pub fn poll_expired(&mut self, cx: &mut Context<'_>) -> Poll<Option<Expired<T>>> {
         if self.waker.as_ref().is_none_or(|waker| !waker.will_wake(cx.waker())) {
             self.waker = Some(cx.waker().clone());
         }
-        // Expired values must not keep other tasks from their turn.
+        // Each value spends budget: if many have expired, other tasks still get their turn.
         let spent = ready!(poll_spend(cx));
         loop {
             let Some((&(deadline, _), &index)) = self.order.first_key_value() else {

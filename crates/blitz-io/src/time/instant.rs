@@ -79,7 +79,7 @@ impl Instant {
         self.std.checked_duration_since(earlier.std)
     }
 
-    /// As [`Instant::duration_since`].
+    /// Works like [`Instant::duration_since`].
     #[must_use]
     pub fn saturating_duration_since(&self, earlier: Instant) -> Duration {
         self.std.saturating_duration_since(earlier.std)
@@ -160,7 +160,7 @@ impl SubAssign<Duration> for Instant {
 impl Sub for Instant {
     type Output = Duration;
 
-    /// As [`Instant::duration_since`].
+    /// Works like [`Instant::duration_since`].
     fn sub(self, earlier: Instant) -> Duration {
         self.duration_since(earlier)
     }

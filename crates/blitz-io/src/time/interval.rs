@@ -58,7 +58,7 @@ pub fn interval_at(start: Instant, period: Duration) -> Interval {
 ///
 /// A tick that is late by less than five milliseconds is not missed.
 ///
-/// With a period of 10 ms, if a task waits for the tick of 20 ms only at 57 ms:
+/// An example: the period is 10 ms, and the task waits for the tick of 20 ms only at 57 ms.
 ///
 /// | behaviour | ticks then |
 /// |---|---|
@@ -108,7 +108,7 @@ impl Interval {
         poll_fn(|cx| self.poll_tick(cx)).await
     }
 
-    /// As [`Interval::tick`], for callers that poll themselves.
+    /// Works like [`Interval::tick`], for callers that poll themselves.
     ///
     /// ```
     /// # blitz::block_on(async {
@@ -172,13 +172,13 @@ impl Interval {
         self.sleep.as_mut().reset(deadline);
     }
 
-    /// Returns how it handles missed ticks.
+    /// Returns how this interval handles missed ticks.
     #[must_use]
     pub fn missed_tick_behavior(&self) -> MissedTickBehavior {
         self.missed
     }
 
-    /// Sets how it handles missed ticks.
+    /// Sets how this interval handles missed ticks.
     ///
     /// ```
     /// # use blitz::time::{Duration, MissedTickBehavior, interval};

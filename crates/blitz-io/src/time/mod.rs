@@ -16,9 +16,9 @@
 //! Any idle worker fires the timers of all workers, so a worker that computes delays only its own
 //! tasks. Dropping a sleep removes its timer at once.
 //!
-//! Sleeps belong to the runtime that is current when they are first polled, else to the global one.
-//! If that runtime ends, they go on in the runtime that is current then. If there is no other
-//! runtime, the poll panics.
+//! A sleep belongs to the runtime that is current when the sleep is first polled, else to the
+//! global one. If that runtime ends, the sleep goes on in the runtime that is current in its next
+//! poll. If there is no other runtime, that poll panics.
 //!
 //! # How precise
 //! - No sleep, timeout or tick ends early.
@@ -46,9 +46,9 @@
 //! below: then the test itself counts as one of the tasks that have to wait. A test that calls
 //! [`pause`] on a thread that is not a worker does not count.
 //!
-//! Only the runtime's own tasks and blocking closures hold the clock. A peer outside the
-//! runtime, a child process or a signal does not: a timeout for one of them passes at once.
-//! [`resume`] the clock first.
+//! Only the runtime's own tasks and blocking closures keep the clock from jumping. A peer outside
+//! the runtime, a child process or a signal does not: a timeout around a wait for one of these
+//! passes at once. So [`resume`] the clock before such a wait.
 //!
 //! ```
 //! # fn main() {}

@@ -17,13 +17,14 @@ pub(super) fn now() -> StdInstant {
     if clock::was_any_stopped() { moment_at(now_of_current()) } else { StdInstant::now() }
 }
 
-/// As [`now`], in nanoseconds since the epoch.
+/// Works like [`now`], in nanoseconds since the epoch.
 #[inline]
 pub(super) fn now_nanos() -> Nanos {
     if clock::was_any_stopped() { now_of_current() } else { clock::system_now() }
 }
 
-/// As [`now`], or a fraction of a microsecond later: for deadlines, which may not be early.
+/// Returns the time of [`now_nanos`], or a fraction of a microsecond more. Deadlines use it, since
+/// they must not be early.
 #[inline]
 pub(super) fn now_at_latest() -> Nanos {
     if clock::was_any_stopped() { now_of_current() } else { estimate::now_at_latest() }

@@ -13,12 +13,12 @@ use crate::timers::Timers;
 /// clock jumps to the end of the next sleep. A call of `pause` does nothing if the clock is paused
 /// already.
 ///
-/// Other code does not hold the clock, for example a future in `block_on` on a thread that is not a
-/// worker, a child process, or a peer of a socket in another process. If nothing else runs, a
-/// `timeout` around such a wait elapses at once. A runtime built with `Builder::start_paused` makes
-/// the thread that builds it a worker, so a `block_on` there holds the clock, with the exceptions
-/// that `start_paused` lists. While the runtime ends, it counts as idle even if something still
-/// runs.
+/// Other code does not keep the clock from jumping, for example a future in `block_on` on a thread
+/// that is not a worker, a child process, or a peer of a socket in another process. If nothing else
+/// runs, a `timeout` around a wait for such code elapses at once. A runtime built with
+/// `Builder::start_paused` makes the thread that builds it a worker. So a `block_on` on that thread
+/// keeps the clock from jumping, with the exceptions that `start_paused` lists. While the runtime
+/// ends, it counts as idle even if something still runs.
 ///
 /// ```
 /// # let runtime = blitz::Runtime::builder().start_paused(true).build().unwrap();
@@ -58,7 +58,7 @@ pub fn pause() {
 /// ```
 ///
 /// # Panics
-/// As [`pause`].
+/// Panics as [`pause`] does.
 #[track_caller]
 pub fn resume() {
     with_timers(|timers| {

@@ -30,7 +30,7 @@ use std::task::{Context, Poll, ready};
 #[inline]
 pub fn sleep(duration: Duration) -> Sleep {
     let deadline = now::now_at_latest().saturating_add(clock::nanos_in(duration));
-    // Unless it is due at once there is no need to look at the clock again in the first poll.
+    // Unless the sleep is due at once, the first poll need not look at the clock again.
     Sleep::new(deadline, !duration.is_zero())
 }
 
@@ -81,7 +81,7 @@ impl Sleep {
         Instant::from_std(now::moment_at(self.deadline))
     }
 
-    /// Whether it has ended. The first poll starts the timer, so this is false before that poll.
+    /// Whether the sleep has ended. The first poll starts the timer, so before it this is false.
     ///
     /// ```
     /// # blitz::block_on(async {
@@ -117,7 +117,7 @@ impl Sleep {
         this.entry.reset(clock::tick_after(*this.deadline));
     }
 
-    /// As [`Sleep::reset`], but wakes no task until it is polled again.
+    /// Works like [`Sleep::reset`], but wakes no task until it is polled again.
     pub(super) fn restart(self: Pin<&mut Self>, deadline: Instant) {
         let this = self.project();
         *this.deadline = clock::nanos_of(deadline.into_std());

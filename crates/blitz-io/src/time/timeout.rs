@@ -28,7 +28,7 @@ pub fn timeout<F: IntoFuture>(duration: Duration, future: F) -> Timeout<F::IntoF
     Timeout { future: future.into_future(), sleep: sleep(duration) }
 }
 
-/// As [`timeout`], until `deadline`.
+/// Waits for `future`, but at most until `deadline`: see [`timeout`].
 ///
 /// ```
 /// # blitz::block_on(async {

@@ -84,18 +84,18 @@ pub(crate) fn standing_at(moment: StdInstant) -> Nanos {
     start_of(tick_after(nanos_of(moment)))
 }
 
-/// The value of `stands` while the clock runs: with the system's clock, perhaps with an offset.
+/// The value of `stands` while the clock runs: then it shows the system's time, plus an offset.
 const RUNS: u64 = u64::MAX;
 
 /// The clock of one runtime.
 #[derive(Debug)]
 pub(crate) struct Clock {
-    /// Nanoseconds since the epoch at which it stands, or [`RUNS`].
+    /// Nanoseconds since the epoch at which the paused clock stands, or [`RUNS`].
     stands: AtomicU64,
-    /// By how many nanoseconds it is ahead of the system's clock, modulo 2^64, while it runs.
+    /// By how many nanoseconds the running clock is ahead of the system's clock, modulo 2^64.
     ahead: AtomicU64,
-    /// Held to pause the clock and to let it run again. So `ahead` changes only while the clock is
-    /// paused.
+    /// A thread holds this lock to pause the clock or to let it run again. So `ahead` changes only
+    /// while the clock is paused.
     switching: Mutex<()>,
 }
 

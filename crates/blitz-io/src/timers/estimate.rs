@@ -13,7 +13,7 @@ use blitz_parts::prim::{AtomicU64, Relaxed};
 use std::cell::Cell;
 use std::sync::OnceLock;
 
-/// Cycles for which a reading is valid: less than a millisecond on any processor.
+/// Cycles for which a reading is valid: a millisecond at 1 GHz, and less on faster processors.
 const WINDOW: u64 = 1 << 20;
 
 /// If the counter and the clock are read within this many cycles, they count as read at once: about
@@ -28,7 +28,7 @@ const BASE: u64 = 25_000_000;
 /// measurement.
 const MARGIN: u32 = 13;
 
-/// Bits behind the point of the rate.
+/// How many bits of the rate are behind the binary point.
 const POINT: u32 = 32;
 
 /// Nanoseconds per cycle, with [`POINT`] bits behind the point; 0 while it is not known.
@@ -64,7 +64,7 @@ fn ask(rate: u64) -> Nanos {
     if !cycles::are_trusted() {
         return system_now();
     }
-    // The counter first: when it had this value, the clock showed at most `nanos`.
+    // Read the counter first: when it had this value, the clock showed at most `nanos`.
     let before = cycles::read();
     let nanos = system_now();
     let at_once = cycles::read().wrapping_sub(before) < AT_ONCE;
@@ -101,8 +101,8 @@ mod tests {
 
     #[test]
     fn an_estimate_is_never_before_the_time() {
-        // First until the rate is known, then with it. The rate never becomes known where the two
-        // clocks cannot be read at once, for example under a sanitizer.
+        // The first loop runs until the rate is known, the second loop uses it. The rate never
+        // becomes known where the two clocks cannot be read at once, for example under a sanitizer.
         for _ in 0..1_000_000 {
             if !cycles::are_trusted() || RATE.load(Relaxed) != 0 {
                 break;

@@ -150,8 +150,8 @@ impl Timers {
         !fired.is_empty()
     }
 
-    /// As [`Timers::collect`]. If the clock is stopped and the pool is idle, advances the clock to
-    /// the next timer. `is_busy` as for [`begin_wait`](Timers::begin_wait).
+    /// Works like [`Timers::collect`]. If the clock is stopped and the pool is idle, advances the
+    /// clock to the next timer. `is_busy` as for [`begin_wait`](Timers::begin_wait).
     pub(crate) fn collect_when_idle(&self, is_busy: impl FnOnce() -> bool) -> bool {
         if self.collect() {
             return true;
@@ -178,7 +178,8 @@ impl Timers {
     /// Whether only a timer can make progress. While the system runs an operation, its completion
     /// will wake the driver, so the pool is not idle. A pool that stops ignores such operations.
     fn is_idle(&self, is_busy: impl FnOnce() -> bool) -> bool {
-        // In this order, because a task begins its operation before its worker sleeps.
+        // Ask the pool first. A task begins its operation before its worker sleeps, so if all
+        // workers sleep, `is_busy` sees the operation.
         self.pool.is_idle() && (self.pool.is_stopping() || !is_busy())
     }
 
@@ -242,7 +243,7 @@ impl Drop for Timers {
             wheel.close(&mut woken);
             wheel.give_back();
         }
-        // There are wakers here only if the driver was never shut down, and then it has no tasks.
+        // There are wakers here only if the driver was never shut down, and then no task is left.
         drop(woken);
     }
 }

@@ -51,7 +51,7 @@ impl Accepting {
     ///
     /// The error may be `WouldBlock`. Before Linux 5.19 the system does not wait for a connection
     /// if the listener is non-blocking, and later systems may give up after many false alarms. Then
-    /// the caller waits until the listener is readable, and calls this again.
+    /// the caller waits until the listener is readable, and calls `next` again.
     pub(crate) async fn next(
         &self,
         uring: Arc<Uring>,
@@ -83,7 +83,7 @@ impl Accepting {
         let before = lock(&self.bell.polling).replace(waker);
         drop(before);
         match self.poll(|| None)? {
-            // The thread that began it has ended.
+            // The thread that began the operation has ended.
             Poll::Ready(Err(error)) if is_cancelled(&error) => None,
             // The system did not wait: see `next`.
             Poll::Ready(Err(error)) if error.kind() == io::ErrorKind::WouldBlock => None,
@@ -108,7 +108,7 @@ impl Accepting {
             *under_way = Some(operation);
             return Some(progress);
         }
-        // Without the lock: the operation may hold the last reference to the ring.
+        // Drop it without the lock: the operation may hold the last reference to the ring.
         drop(under_way);
         drop(operation);
         Some(progress)

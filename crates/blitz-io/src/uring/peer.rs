@@ -28,7 +28,7 @@ pub(super) fn room() -> Vec<u8> {
 /// The address that the system has written into `room`.
 ///
 /// # Errors
-/// If it is not an address of TCP.
+/// If the system has not written an address of TCP.
 pub(super) fn address(room: &[u8]) -> io::Result<SocketAddr> {
     let family = AddressFamily::from_raw(u16::from_ne_bytes(bytes(room, 0)?));
     let port = u16::from_be_bytes(bytes(room, 2)?);
@@ -39,7 +39,7 @@ pub(super) fn address(room: &[u8]) -> io::Result<SocketAddr> {
         }
         AddressFamily::INET6 => {
             let ip = Ipv6Addr::from(bytes::<16>(room, 8)?);
-            // In the byte order of the standard library.
+            // The standard library keeps these two as the system writes them, so swap no bytes.
             let (flow, scope) = (bytes(room, 4)?, bytes(room, 24)?);
             let (flow, scope) = (u32::from_ne_bytes(flow), u32::from_ne_bytes(scope));
             Ok(SocketAddrV6::new(ip, port, flow, scope).into())
@@ -75,6 +75,6 @@ mod tests {
         six[24..28].copy_from_slice(&7_u32.to_ne_bytes());
         assert_eq!(address(&six).unwrap(), "[::1%7]:8080".parse().unwrap());
         assert!(address(&room()).is_err(), "no address at all");
-        assert!(address(&six[..LENGTH_AT - 1]).is_err(), "a part of one");
+        assert!(address(&six[..LENGTH_AT - 1]).is_err(), "a part of an address");
     }
 }

@@ -88,7 +88,7 @@ pub(crate) struct Uring {
     reactor: Arc<Reactor>,
     /// The name of the ring in the reactor, which watches it for completions.
     token: usize,
-    /// Held to use the submission queue.
+    /// A thread holds this lock while it uses the submission queue.
     submitting: Mutex<()>,
     completing: Mutex<Completing>,
     slots: ManuallyDrop<Mutex<Slots>>,
@@ -310,9 +310,9 @@ impl Uring {
                 Ok(1..) => return true,
                 // The system took nothing and gave no reason: treat it as busy.
                 Ok(0) => {}
-                // The system keeps too many completions.
+                // The system keeps too many completions apart, so it takes no operation now.
                 Err(error) if is_busy(&error) => {}
-                // It has no memory for operations at this moment.
+                // The system has no memory for operations at this moment.
                 Err(error) if is_short(&error) && tries < TRIES => tries += 1,
                 Err(error) => {
                     let why = format!("io_uring takes no more operations: {error}");
@@ -446,7 +446,7 @@ impl Uring {
     /// Asks the system to move completions that it keeps apart into the queue, as many as fit.
     ///
     /// # Errors
-    /// If it is forbidden. Lost completions are not an error here: see
+    /// If the system forbids it. Lost completions are not an error here: see
     /// [`deafen_if_lost`](Uring::deafen_if_lost).
     fn flush(&self) -> io::Result<()> {
         loop {
@@ -486,7 +486,8 @@ impl Uring {
             drop(slots);
             let wakers = std::mem::take(&mut completing.late);
             if !is_over && !writes && wakers.is_empty() {
-                // Holds the lock, so that no other thread takes the completion that we wait for.
+                // `completing` stays locked, so that no other thread takes the completion that this
+                // thread waits for.
                 self.wait(&mut completing);
                 continue;
             }
@@ -510,8 +511,9 @@ impl Uring {
         self.collect_in(completing);
     }
 
-    /// Whether there are completions, in the queue or apart. Waits for them for at most `patience`,
-    /// or for ever if that is `None`. It works even where io_uring itself was forbidden meanwhile.
+    /// Whether there are completions, in the queue or kept apart. Waits for them for at most
+    /// `patience`, or for ever if that is `None`. It works even if io_uring itself is forbidden by
+    /// now.
     ///
     /// # Errors
     /// If the system has no memory for it, or a filter or a limit forbids it.
@@ -544,7 +546,7 @@ impl Uring {
     /// Whether operations of files are under way, or tasks of completed operations still have to
     /// be woken.
     pub(crate) fn is_at_files(&self) -> bool {
-        // With the lock, each operation is either under way or noted as completed.
+        // While this lock is held, each operation is either under way or noted as completed.
         let completing = lock(&self.completing);
         !completing.late.is_empty() || self.slots().files() > 0
     }
@@ -693,7 +695,7 @@ impl<U: Deref<Target = Uring>> Drop for Op<U> {
         match left {
             Left::Done(Leftover { descriptor, unwritten, .. }) => {
                 descriptor.into_iter().for_each(close);
-                // The runtime that would have written it has ended: write it here.
+                // The runtime that would have written the rest has ended: write the rest here.
                 unwritten.into_iter().for_each(Unwritten::write);
             }
             Left::UnderWay => {}

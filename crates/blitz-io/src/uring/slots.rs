@@ -1,4 +1,4 @@
-//! The operations that are under way, with the buffers that the system uses meanwhile.
+//! The operations that are under way, with the buffers that the system uses for them.
 //!
 //! ```text
 //!            insert              complete                poll, leave
@@ -15,8 +15,9 @@
 //! after [`Slots::close`] a slot may become vacant before its cancellation is answered: then no
 //! operation takes a slot any more.
 //!
-//! A write was reported as done to its task. The system may abandon it half-way, because the thread
-//! that began it has ended. If its future is gone by then, the rest is written without the ring.
+//! A write is reported as done to its task as soon as it has begun. The system may abandon the
+//! write half-way, because the thread that began it has ended. If the write's future is gone by
+//! then, the rest is written without the ring.
 //!
 //! All of this is behind a lock, and no method calls a waker: cloning, waking and dropping a waker
 //! may use the same ring. The caller passes wakers in and out as values, and makes and drops them
@@ -165,7 +166,7 @@ pub(super) struct Unwritten {
 }
 
 impl Unwritten {
-    /// Writes it on this thread.
+    /// Writes the bytes on this thread.
     ///
     /// # Blocking
     /// Blocks as long as the file has no room.
@@ -245,7 +246,7 @@ impl Slots {
     pub(super) fn take_back(&mut self, key: usize) -> Vec<u8> {
         let slot = self.table.remove(key);
         self.is_complete(slot.kind);
-        // The pool may be ending, and may be about to cancel it.
+        // The pool may be ending, and may be about to cancel the operation.
         self.owed -= usize::from(slot.cancelling);
         slot.buffer
     }

@@ -68,7 +68,8 @@ impl TcpListener {
                 Some(Err(error)) if error.kind() == io::ErrorKind::WouldBlock => {
                     let sight = self.io.ready(Interest::READABLE).await?;
                     // The ring's error may be older than `sight`, so only an attempt shows whether
-                    // a connection is there. If none is, the ring may have accepted it.
+                    // a connection is there. If there is none, the ring may have accepted the
+                    // connection that `sight` announced.
                     match self.io.get().accept() {
                         Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
                             self.io.clear(sight, Evidence::WouldBlock);
@@ -86,7 +87,7 @@ impl TcpListener {
     /// Poll function for [`accept`](TcpListener::accept). Only the task that polled last is woken.
     ///
     /// # Errors
-    /// As [`accept`](TcpListener::accept).
+    /// Fails as [`accept`](TcpListener::accept) does.
     pub fn poll_accept(&self, cx: &mut Context<'_>) -> Poll<io::Result<(TcpStream, SocketAddr)>> {
         // A dropped `accept` may have left an operation that takes the next connection.
         if let Some(Poll::Ready(accepted)) = self.accepting.poll_begun(cx) {
@@ -95,7 +96,7 @@ impl TcpListener {
         self.io.poll_io(cx, Interest::READABLE, |listener| listener.accept()).map(of_system)
     }
 
-    /// Returns the address that it listens on.
+    /// Returns the address that this socket listens on.
     ///
     /// # Errors
     /// If the system reports an error.
@@ -122,12 +123,12 @@ impl TcpListener {
         TcpListener::of(mio::net::TcpListener::from_std(listener))
     }
 
-    /// Converts it to a listener of the standard library. It stays non-blocking.
+    /// Converts this listener to one of the standard library. It stays non-blocking.
     ///
-    /// With io_uring, a dropped [`accept`](TcpListener::accept) leaves an operation behind that may
-    /// have taken a connection meanwhile. A listener of the standard library cannot hold that
-    /// connection, so it is closed. To get it, call [`poll_accept`](TcpListener::poll_accept)
-    /// first.
+    /// With io_uring, a dropped [`accept`](TcpListener::accept) leaves an operation behind, which
+    /// may have taken a connection since. A listener of the standard library cannot hold that
+    /// connection, so the connection is closed. To get it, call
+    /// [`poll_accept`](TcpListener::poll_accept) before the conversion.
     ///
     /// # Errors
     /// If the system refuses.

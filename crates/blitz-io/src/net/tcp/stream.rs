@@ -83,7 +83,7 @@ impl TcpStream {
             if let Some(error) = stream.take_error()? {
                 return Err(error);
             }
-            // An event may be about something else.
+            // The event may have been about something else than the connection attempt.
             let connected =
                 stream.io.try_io(Interest::WRITABLE, |stream| match stream.peer_addr() {
                     Err(error) if error.kind() == io::ErrorKind::NotConnected => {
@@ -119,7 +119,7 @@ impl TcpStream {
         TcpStream::of(mio::net::TcpStream::from_std(stream))
     }
 
-    /// Converts it to a stream of the standard library. It stays non-blocking.
+    /// Converts this stream to one of the standard library. It stays non-blocking.
     ///
     /// # Errors
     /// If the system refuses.
@@ -149,10 +149,11 @@ impl TcpStream {
         self.io.io(Interest::READABLE, |stream| stream.peek(buf)).await
     }
 
-    /// As [`peek`](TcpStream::peek), as a poll function. Only the task that polled last is woken.
+    /// Works like [`peek`](TcpStream::peek), as a poll function. Only the task that polled last is
+    /// woken.
     ///
     /// # Errors
-    /// As [`peek`](TcpStream::peek).
+    /// Fails as [`peek`](TcpStream::peek) does.
     pub fn poll_peek(
         &self,
         cx: &mut Context<'_>,
@@ -187,7 +188,7 @@ impl TcpStream {
 
     /// Sets whether small writes go out at once (`TCP_NODELAY`).
     ///
-    /// Request-response protocols should set it.
+    /// Request-response protocols should set this option.
     ///
     /// # Errors
     /// If the system refuses.
@@ -205,7 +206,7 @@ impl TcpStream {
 
     /// Sets whether received data is acknowledged at once, rather than with the next answer.
     ///
-    /// The system may reset it later, so set it again after each read for which it matters.
+    /// The system may reset the option later, so set it again after each read for which it matters.
     ///
     /// ```
     /// # fn main() -> std::io::Result<()> { blitz::block_on(async {
@@ -230,8 +231,8 @@ impl TcpStream {
         SockRef::from(self).linger()
     }
 
-    /// Sets how long a close waits for unsent bytes. With zero it does not wait, and resets the
-    /// connection. More than zero blocks the thread that drops the stream.
+    /// Sets how long a close waits for unsent bytes. With zero, a close does not wait, and resets
+    /// the connection. More than zero blocks the thread that drops the stream.
     ///
     /// # Errors
     /// If the system refuses.
@@ -241,7 +242,7 @@ impl TcpStream {
 
     /// Makes a close reset the connection at once: unsent bytes are lost.
     ///
-    /// The same as `set_linger(Some(Duration::ZERO))`, under Tokio's name.
+    /// This is `set_linger(Some(Duration::ZERO))` under Tokio's name.
     ///
     /// # Errors
     /// If the system refuses.

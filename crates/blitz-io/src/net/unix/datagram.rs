@@ -89,8 +89,8 @@ impl UnixDatagram {
         Ok((UnixDatagram::of(one)?, UnixDatagram::of(other)?))
     }
 
-    /// Connects the socket: [`send`](UnixDatagram::send) sends to `path`, and only its packets are
-    /// received.
+    /// Connects the socket: [`send`](UnixDatagram::send) sends to `path`, and only packets from
+    /// there are received.
     ///
     /// # Errors
     /// If no socket is bound to `path`.
@@ -127,7 +127,7 @@ impl UnixDatagram {
         }
     }
 
-    /// As [`send_to`](UnixDatagram::send_to), unless it would have to wait.
+    /// Works like [`send_to`](UnixDatagram::send_to), unless it would have to wait.
     ///
     /// # Errors
     /// [`WouldBlock`](io::ErrorKind::WouldBlock) if there is no room, or another error of the

@@ -14,8 +14,8 @@ use std::task::{Context, Poll};
 
 /// A Unix socket that waits for connections.
 ///
-/// Dropping it leaves the socket's file behind. Remove that file before you bind the same path
-/// again.
+/// Dropping a listener leaves the socket's file behind. Remove that file before you bind the same
+/// path again.
 ///
 /// ```
 /// # fn main() -> std::io::Result<()> { blitz::block_on(async {
@@ -69,11 +69,11 @@ impl UnixListener {
         Ok((UnixStream::of(stream)?, address))
     }
 
-    /// As [`accept`](UnixListener::accept), as a poll function. Only the task that polled last is
-    /// woken.
+    /// Works like [`accept`](UnixListener::accept), as a poll function. Only the task that polled
+    /// last is woken.
     ///
     /// # Errors
-    /// As [`accept`](UnixListener::accept).
+    /// Fails as [`accept`](UnixListener::accept) does.
     pub fn poll_accept(&self, cx: &mut Context<'_>) -> Poll<io::Result<(UnixStream, SocketAddr)>> {
         let accepted = self.io.poll_io(cx, Interest::READABLE, |listener| listener.accept());
         accepted.map(|accepted| {
@@ -82,7 +82,7 @@ impl UnixListener {
         })
     }
 
-    /// Returns the address that it listens at.
+    /// Returns the address that this socket listens at.
     ///
     /// # Errors
     /// If the system reports an error.
@@ -107,7 +107,7 @@ impl UnixListener {
         UnixListener::of(mio::net::UnixListener::from_std(listener))
     }
 
-    /// Converts it to a listener of the standard library. It stays non-blocking.
+    /// Converts this listener to one of the standard library. It stays non-blocking.
     ///
     /// # Errors
     /// If the system refuses.

@@ -72,8 +72,8 @@ impl OpenOptions {
 
     /// Opens for both directions, so that neither end waits for the other.
     ///
-    /// The receiver then sees no end when the last sender is closed. Linux allows it; other systems
-    /// may not.
+    /// The receiver then sees no end when the last sender is closed. Linux can open a FIFO like
+    /// this; other systems may refuse it.
     pub fn read_write(&mut self, value: bool) -> &mut OpenOptions {
         self.read_write = value;
         self
@@ -162,26 +162,26 @@ macro_rules! end {
                 $End::of(file.into(), true)
             }
 
-            /// As [`from_file`](Self::from_file), for a descriptor.
+            /// Works like [`from_file`](Self::from_file), for a descriptor.
             ///
             /// # Errors
-            /// As [`from_file`](Self::from_file).
+            /// Fails as [`from_file`](Self::from_file) does.
             pub fn from_owned_fd(fd: OwnedFd) -> io::Result<$End> {
                 $End::of(fd, true)
             }
 
-            /// As [`from_file`](Self::from_file), without a check.
+            /// Works like [`from_file`](Self::from_file), without a check.
             ///
             /// # Errors
-            /// If the system cannot poll it, or if the runtime has ended.
+            /// If the system cannot poll the file, or if the runtime has ended.
             pub fn from_file_unchecked(file: File) -> io::Result<$End> {
                 $End::of(file.into(), false)
             }
 
-            /// As [`from_owned_fd`](Self::from_owned_fd), without a check.
+            /// Works like [`from_owned_fd`](Self::from_owned_fd), without a check.
             ///
             /// # Errors
-            /// As [`from_file_unchecked`](Self::from_file_unchecked).
+            /// Fails as [`from_file_unchecked`](Self::from_file_unchecked) does.
             pub fn from_owned_fd_unchecked(fd: OwnedFd) -> io::Result<$End> {
                 $End::of(fd, false)
             }
@@ -240,8 +240,8 @@ impl Sender {
         self.ready(Interest::WRITABLE).await.map(drop)
     }
 
-    /// As [`writable`](Self::writable), as a poll function. Only the task that polled last is
-    /// woken.
+    /// Works like [`writable`](Self::writable), as a poll function. Only the task that polled last
+    /// is woken.
     ///
     /// # Errors
     /// If the runtime that the pipe was made in has ended.
@@ -267,11 +267,11 @@ impl Sender {
         self.io.try_io(Interest::WRITABLE, |mut end| end.write(buf))
     }
 
-    /// As [`try_write`](Self::try_write), from several buffers; the system takes at most
+    /// Works like [`try_write`](Self::try_write), from several buffers; the system takes at most
     /// 1,024 at once.
     ///
     /// # Errors
-    /// As [`try_write`](Self::try_write).
+    /// Fails as [`try_write`](Self::try_write) does.
     pub fn try_write_vectored(&self, bufs: &[IoSlice<'_>]) -> io::Result<usize> {
         let bufs = transfer::first_of(bufs);
         self.io.try_io(Interest::WRITABLE, |mut end| end.write_vectored(bufs))
@@ -287,8 +287,8 @@ impl Receiver {
         self.ready(Interest::READABLE).await.map(drop)
     }
 
-    /// As [`readable`](Self::readable), as a poll function. Only the task that polled last is
-    /// woken.
+    /// Works like [`readable`](Self::readable), as a poll function. Only the task that polled last
+    /// is woken.
     ///
     /// # Errors
     /// If the runtime that the pipe was made in has ended.
@@ -315,18 +315,18 @@ impl Receiver {
         self.io.try_io(Interest::READABLE, |mut end| end.read(buf))
     }
 
-    /// As [`try_read`](Self::try_read), into several buffers.
+    /// Works like [`try_read`](Self::try_read), into several buffers.
     ///
     /// # Errors
-    /// As [`try_read`](Self::try_read).
+    /// Fails as [`try_read`](Self::try_read) does.
     pub fn try_read_vectored(&self, bufs: &mut [IoSliceMut<'_>]) -> io::Result<usize> {
         self.io.try_io(Interest::READABLE, |mut end| end.read_vectored(bufs))
     }
 
-    /// As [`try_read`](Self::try_read), into a buffer that grows.
+    /// Works like [`try_read`](Self::try_read), into a buffer that grows.
     ///
     /// # Errors
-    /// As [`try_read`](Self::try_read).
+    /// Fails as [`try_read`](Self::try_read) does.
     pub fn try_read_buf<B: BufMut>(&self, buf: &mut B) -> io::Result<usize> {
         self.io.try_io(Interest::READABLE, |end| transfer::read_buf(end.as_fd(), buf))
     }
@@ -374,7 +374,7 @@ impl AsyncWrite for Sender {
     }
 
     fn poll_shutdown(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
-        // A pipe only ends when its descriptor is closed.
+        // A pipe ends only when its descriptor is closed.
         Poll::Ready(Ok(()))
     }
 }

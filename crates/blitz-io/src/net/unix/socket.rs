@@ -73,7 +73,7 @@ impl UnixSocket {
     /// Connects to the listener at `path`.
     ///
     /// # Errors
-    /// If the socket is for packets, or as [`UnixStream::connect`].
+    /// If the socket is for packets, or if [`UnixStream::connect`] would fail.
     pub async fn connect(self, path: impl AsRef<Path>) -> io::Result<UnixStream> {
         self.must_be(
             Type::STREAM,

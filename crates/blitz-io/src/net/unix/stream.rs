@@ -56,7 +56,7 @@ impl UnixStream {
     /// Connects to the listener at `address`, which may be abstract.
     ///
     /// # Errors
-    /// As [`connect`](UnixStream::connect).
+    /// Fails as [`connect`](UnixStream::connect) does.
     pub async fn connect_addr(address: &SocketAddr) -> io::Result<UnixStream> {
         UnixStream::connecting(mio::net::UnixStream::connect_addr(address)?).await
     }
@@ -92,7 +92,7 @@ impl UnixStream {
         UnixStream::of(mio::net::UnixStream::from_std(stream))
     }
 
-    /// Converts it to a stream of the standard library. It stays non-blocking.
+    /// Converts this stream to one of the standard library. It stays non-blocking.
     ///
     /// # Errors
     /// If the system refuses.
