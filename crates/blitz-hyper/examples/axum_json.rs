@@ -1,6 +1,7 @@
 //! An axum application whose handler computes in parallel, right where it is.
 //!
-//! There is no second pool to hand the work to. Other requests are answered meanwhile.
+//! There is no second pool to hand the work to. Other workers answer requests while the handler
+//! computes.
 
 use axum::extract::Json;
 use axum::routing::post;

@@ -1,7 +1,7 @@
 //! An axum handler that computes with a parallel iterator, right where it is.
 //!
-//! Other requests are answered meanwhile. The program needs no second pool, no channel and no
-//! `spawn_blocking`.
+//! Other workers answer requests while the handler computes. The program needs no second pool, no
+//! channel and no `spawn_blocking`.
 
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};

@@ -1,6 +1,6 @@
 //! A hundred requests at once over one HTTP/2 connection.
 //!
-//! A graceful shutdown begins in the middle, and loses no request.
+//! A graceful shutdown begins before any of them is answered. All of them still get an answer.
 
 use axum::extract::Path;
 use axum::{Router, routing::get};

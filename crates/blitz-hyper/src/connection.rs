@@ -27,8 +27,8 @@ pub(crate) struct Presence {
 }
 
 impl Presence {
-    /// Creates the presence of the connection `running`. The server waits until all clones of
-    /// `present` are dropped.
+    /// Creates the presence of the connection that `running` tracks. The server waits until all
+    /// clones of `present` are dropped.
     pub(crate) fn new(running: &Running, present: &mpsc::Sender<Infallible>) -> Presence {
         Presence { _to_coordinator: running.place(), _to_server: present.clone() }
     }
@@ -40,7 +40,10 @@ impl fmt::Debug for Presence {
     }
 }
 
-/// Answers the requests of `stream` until either side ends it, or `running` starts to drain.
+/// Answers the requests of `stream` until either side ends the connection.
+///
+/// When `running` starts to drain, this side ends the connection after the requests that have
+/// begun.
 ///
 /// # Errors
 /// The error of the protocol, the stream or the service.
@@ -76,7 +79,7 @@ where
     .or_else(|error| if told && is_interruption(&error) { Ok(()) } else { Err(error) })
 }
 
-/// Whether this is hyper's error for ending a connection on which nothing was sent.
+/// Whether `error` is hyper's error for a connection that ended before anything was sent on it.
 fn is_interruption(error: &BoxError) -> bool {
     let error = error.downcast_ref::<io::Error>();
     error.is_some_and(|error| error.kind() == io::ErrorKind::Interrupted)

@@ -12,7 +12,8 @@ pin_project! {
     /// Adapts a stream with Tokio's traits to hyper, and the other way round.
     ///
     /// Blitz's sockets, TLS on top of them and every other stream with Tokio's traits can be given
-    /// to hyper. The stream that hyper hands out after an upgrade has Tokio's traits in turn.
+    /// to hyper. The stream that hyper hands out after an upgrade has hyper's traits; wrapped in a
+    /// `BlitzIo`, it has Tokio's.
     ///
     /// ```
     /// use blitz::io::{AsyncReadExt, AsyncWriteExt};
@@ -23,7 +24,7 @@ pin_project! {
     /// # blitz::block_on(async {
     /// let (mut here, there) = UnixStream::pair()?;
     /// let for_hyper = BlitzIo::new(there); // has hyper's traits …
-    /// let mut and_back = BlitzIo::new(for_hyper); // … and this one again has Tokio's.
+    /// let mut and_back = BlitzIo::new(for_hyper); // … and this wrapper has Tokio's again.
     /// here.write_all(b"there and back").await?;
     /// let mut text = [0; 14];
     /// and_back.read_exact(&mut text).await?;
@@ -46,8 +47,8 @@ impl<T> BlitzIo<T> {
         BlitzIo { stream, presence: None }
     }
 
-    /// Wraps the stream of a server's connection, which holds `presence` as long as the stream is
-    /// wrapped. Hyper may hand the stream out after an upgrade.
+    /// Wraps the stream of a server's connection, which counts as open as long as the wrapper
+    /// lives. Hyper may hand the wrapper out after an upgrade.
     pub(crate) fn of_server(stream: T, presence: Presence) -> BlitzIo<T> {
         BlitzIo { stream, presence: Some(presence) }
     }
@@ -62,8 +63,8 @@ impl<T> BlitzIo<T> {
         &mut self.stream
     }
 
-    /// Returns the stream without the wrapper. If it belongs to a server's connection, the server
-    /// does not wait for it any more.
+    /// Returns the stream without the wrapper. If the stream belongs to a server's connection, the
+    /// server does not wait for that connection any more.
     pub fn into_inner(self) -> T {
         self.stream
     }

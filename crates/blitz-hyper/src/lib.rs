@@ -1,7 +1,8 @@
 //! HTTP with hyper, axum and tower on the Blitz runtime.
 //!
 //! [`serve`] answers HTTP/1 and HTTP/2 with any tower service: an axum router, a stack of
-//! middleware, a function. On request it shuts down gracefully, and reports what was left.
+//! middleware, a function. On request the server shuts down gracefully, and reports the work that
+//! it did not finish.
 //!
 //! ```
 //! use axum::{Router, routing::get};
@@ -17,7 +18,7 @@
 //!
 //! let shutdown = Shutdown::new();
 //! let server = blitz::spawn(serve(listener, app).with_shutdown(&shutdown));
-//! // The end: no new connections, and one second for those that are open.
+//! // Accepts no more connections, and gives those that are open one second.
 //! let report = shutdown.finish(Duration::from_secs(1)).await;
 //! assert!(report.is_clean(), "{report}");
 //! server.await??;
@@ -30,7 +31,7 @@
 //! well: [`BlitzExecutor`] starts tasks, [`BlitzTimer`] sleeps, and [`BlitzIo`] adapts streams with
 //! Tokio's traits, such as Blitz's sockets, to hyper.
 //!
-//! None of this pulls in Tokio's scheduler, timers or reactor.
+//! This crate does not pull in Tokio's scheduler, timers or reactor.
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
 

@@ -15,7 +15,7 @@ use tokio::io::{AsyncRead, AsyncWrite};
 /// use blitz_hyper::Listener;
 /// use std::task::{Context, Poll};
 ///
-/// /// Sends small answers at once.
+/// /// A listener whose connections send small answers at once.
 /// struct NoDelay(TcpListener);
 ///
 /// impl Listener for NoDelay {
@@ -40,8 +40,8 @@ pub trait Listener: Send + 'static {
     /// Accepts a connection; if there is none, the task of `cx` is woken when one arrives.
     ///
     /// # Errors
-    /// The errors of `accept`. A server survives an error that concerns one connection, or a
-    /// resource that has run out for the moment.
+    /// The errors of `accept`. A server survives an error that concerns only one connection, and
+    /// an error because a resource has run out for the moment.
     fn poll_accept(&mut self, cx: &mut Context<'_>)
     -> Poll<io::Result<(Self::Stream, Self::Peer)>>;
 }
@@ -77,8 +77,8 @@ impl Listener for UnixListener {
 pub(crate) enum AfterError {
     /// The error concerns one connection, which is gone.
     AcceptNext,
-    /// The next call may fail at once, too. Either the system refuses calls, or a resource has run
-    /// out, and some of it is free again when connections end.
+    /// The next call of `accept` may fail at once, too. Either the system refuses calls, or a
+    /// resource has run out, and some of it is free again when connections end.
     Pause,
     /// The listener will never accept again.
     GiveUp,
@@ -96,8 +96,8 @@ pub(crate) fn after(error: &io::Error) -> AfterError {
         | Kind::NetworkUnreachable
         | Kind::HostUnreachable
         | Kind::TimedOut => AfterError::AcceptNext,
-        // A firewall may have refused one connection, but a filter of system calls refuses each
-        // call, at once.
+        // Permission is denied by a firewall, which may have refused one connection only, or by a
+        // filter of system calls, which refuses each call at once.
         Kind::OutOfMemory | Kind::PermissionDenied => AfterError::Pause,
         // A descriptor that is invalid or does not listen will not recover.
         Kind::InvalidInput | Kind::NotConnected | Kind::Unsupported => AfterError::GiveUp,

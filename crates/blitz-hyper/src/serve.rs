@@ -58,9 +58,10 @@ pub fn serve<L: Listener, S: Clone>(
     serve_make(listener, SharedService(service))
 }
 
-/// As [`serve`], with a service for each connection.
+/// Answers the connections of `listener`, each with a service of its own.
 ///
-/// `make` is a tower service that takes the peer and returns the service for its connection.
+/// `make` is a tower service that takes the peer and returns the service for its connection. For
+/// everything else, see [`serve`].
 ///
 /// ```
 /// use axum::{Extension, Router, routing::get};
@@ -112,11 +113,11 @@ pub struct Serve<L, M, H>(Stage<L, M, H>);
 /// How far a server has come.
 #[expect(clippy::large_enum_variant, reason = "there is one for each server")]
 enum Stage<L, M, H> {
-    /// It was not polled yet. The handshake is a separate field, because a setter may replace it
-    /// with a value of another type.
+    /// The server was not polled yet. The handshake is a separate field, because a setter may
+    /// replace it with a value of another type.
     Set(Settings<L, M>, Arc<H>),
     Runs(Pin<Box<dyn Future<Output = io::Result<Report>> + Send>>),
-    /// It has returned its output, or a poll of it has panicked.
+    /// The server has returned its output, or a poll of it has panicked.
     Over,
 }
 
@@ -136,14 +137,14 @@ struct Settings<L, M> {
 impl<L: Listener, M, H> Serve<L, M, H> {
     /// Shuts the server down gracefully when `signal` completes.
     ///
-    /// From then on it accepts no connection. It answers requests that have begun, and closes
-    /// connections without one, also those whose handshake has not ended.
+    /// From then on the server accepts no connection. It answers requests that have begun, and
+    /// closes connections without such a request, also those whose handshake has not ended.
     pub fn with_graceful_shutdown(self, signal: impl Future<Output = ()> + Send + 'static) -> Self {
         self.change(|settings| settings.signal = Some(Box::pin(signal)))
     }
 
     /// Ends the server with `shutdown`, which also tracks each connection. Other servers and tasks
-    /// may share it: they end together, also if the listener of one server fails for good.
+    /// may share `shutdown`: they end together, also if the listener of one server fails for good.
     pub fn with_shutdown(self, shutdown: &Shutdown) -> Self {
         self.change(|settings| settings.shutdown = shutdown.clone())
     }
@@ -154,7 +155,9 @@ impl<L: Listener, M, H> Serve<L, M, H> {
         self.change(|settings| settings.patience = Some(patience))
     }
 
-    /// Passes each connection through `handshake`, in a task of its own: TLS, for example.
+    /// Passes each connection through `handshake`, for example that of TLS.
+    ///
+    /// Each connection is a task of its own, so a slow handshake delays no other connection.
     ///
     /// ```
     /// use axum::{Router, routing::get};
@@ -207,8 +210,8 @@ impl<L: Listener, M, H> Serve<L, M, H> {
     }
 
     /// Calls `handler` with each error of a connection and of `accept`. Clients that vanish cause
-    /// such errors, too, so without a handler they are ignored. An error that ends the server goes
-    /// to `handler` at once, and the server's future returns it when the server has ended.
+    /// such errors, too, so without a handler all errors are ignored. An error that ends the server
+    /// goes to `handler` at once, and the server's future returns it when the server has ended.
     pub fn on_error(self, handler: impl Fn(BoxError) + Send + Sync + 'static) -> Self {
         self.change(|settings| settings.on_error = Arc::new(handler))
     }
@@ -385,8 +388,8 @@ impl<L: Listener, F: Future<Output = ()>> Accepting<'_, L, F> {
         }
     }
 
-    /// Ready when it is time to stop; the caller must not call it again after that. Frees the
-    /// memory of connections that have ended.
+    /// Ready when it is time to stop; after that, the caller must not call this method again. Frees
+    /// the memory of connections that have ended.
     fn poll_stop(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         // The number of connections that are left does not matter here.
         let _ = poll_reap(&mut self.connections, cx);
@@ -396,12 +399,12 @@ impl<L: Listener, F: Future<Output = ()>> Accepting<'_, L, F> {
 
 /// How long a server pauses after it has run out of a resource.
 ///
-/// Long enough not to spin while there are no descriptors, and short enough that clients do not
-/// give up.
+/// The pause is long enough that a server without free descriptors does not spin, and short enough
+/// that clients do not give up.
 const PAUSE: Duration = Duration::from_millis(50);
 
 /// Waits until all connections are gone, including upgraded ones, or until the time is over.
-/// Returns a report of the work that is left, and ends the server's own connections.
+/// Returns a report of the work that is left, and ends the connections that were not upgraded.
 async fn drain(
     mut connections: JoinSet<()>,
     mut all_gone: mpsc::Receiver<Infallible>,

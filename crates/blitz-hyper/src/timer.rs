@@ -10,7 +10,7 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-/// Blitz's timers for hyper: time limits on headers, pings of HTTP/2.
+/// Blitz's timers for hyper, which limits the time of headers and sends pings of HTTP/2.
 ///
 /// ```
 /// use hyper::rt::Timer;

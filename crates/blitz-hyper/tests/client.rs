@@ -55,7 +55,7 @@ fn connections_are_kept_and_shared() {
         let base = format!("http://{address}");
         let client = client::<Full<Bytes>>();
         // A connection can be reused once its task has seen the end of a body. Before that, the
-        // client may make a few more. If it reuses none, the test hangs.
+        // client may make a few more connections. If it reuses none, the test hangs.
         for asked in 1.. {
             assert_eq!(ask(&client, &base).await.unwrap(), (Version::HTTP_11, "hello".into()));
             if made.load(SeqCst) < asked {
@@ -162,7 +162,7 @@ fn an_unreachable_address_is_an_error() {
         assert!(no_tls.unwrap_err().to_string().contains("with_tls"));
         let strange = connect(BlitzConnector::new(), "ftp://localhost/").await;
         assert!(matches!(strange, Err(ConnectError::Scheme(_))), "{strange:?}");
-        // No label of a name has more than 63 letters, so no resolver looks for this one.
+        // A part of a name has at most 63 letters, so no resolver looks for this name.
         let too_long = format!("http://{}/", "x".repeat(64));
         let unknown = connect(BlitzConnector::new(), &too_long).await;
         assert!(matches!(unknown, Err(ConnectError::Io(_))), "{unknown:?}");
@@ -174,7 +174,7 @@ fn an_unreachable_address_is_an_error() {
 #[test]
 fn a_connection_that_is_not_made_in_time_is_an_error() {
     on_each_scheduler("a_connection_that_is_not_made_in_time_is_an_error", || async {
-        // Accepts, and never answers the TLS handshake.
+        // The system accepts connections to this listener. The TLS handshake gets no answer.
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let (server, connector) = secure().await;

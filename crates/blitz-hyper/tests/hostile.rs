@@ -65,7 +65,7 @@ fn a_description_may_call_back() {
         struct Curious(Shutdown, AtomicUsize);
         impl fmt::Debug for Curious {
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                // Only once, or the recursion would never end.
+                // Ask for a report only once, or the recursion would never end.
                 if self.1.fetch_add(1, SeqCst) == 0 {
                     assert_eq!(self.0.report().left.len(), 1);
                 }

@@ -1,4 +1,4 @@
-//! Limits of time, streams that are kept alive, files: without a Tokio runtime.
+//! Tests time limits, streams that are kept alive, and files, all without a Tokio runtime.
 
 #[path = "../../blitz/tests/common/mod.rs"]
 mod common;
@@ -80,7 +80,7 @@ async fn silence_is_filled_and_the_end_is_kept() {
     while let Some(item) = poll_fn(|cx| filled.as_mut().poll_next(cx)).await {
         seen.push(item);
     }
-    // Silent for seven seconds: two fillers, after three and after six.
+    // The stream is silent for seven seconds, so two fillers come: after three and after six.
     assert_eq!(seen, [1, 0, 0, 7, 2]);
     assert_eq!(poll_fn(|cx| filled.as_mut().poll_next(cx)).await, None);
 }
@@ -155,8 +155,8 @@ fn files_are_answers() {
 }
 
 #[test]
-fn a_file_that_changes_meanwhile_breaks_no_other_answer() {
-    on_each_scheduler("a_file_that_changes_meanwhile_breaks_no_other_answer", || async {
+fn a_file_that_changes_during_an_answer_breaks_no_other_answer() {
+    on_each_scheduler("a_file_that_changes_during_an_answer_breaks_no_other_answer", || async {
         let dir = Dir::new();
         std::fs::write(dir.at("file"), vec![7; 300_000]).unwrap();
         let app: Router = Router::new().fallback_service(Files::new(dir.at("")));
@@ -165,7 +165,7 @@ fn a_file_that_changes_meanwhile_breaks_no_other_answer() {
         let mut file = std::fs::OpenOptions::new().append(true).open(dir.at("file")).unwrap();
         file.write_all(b"more").unwrap();
         assert_eq!(read(answer).await.len(), 300_000);
-        // The file has shrunk: an error, and not a body that looks complete.
+        // The file has shrunk: the answer ends with an error, so its body does not look complete.
         let answer = ask_for(&app, Method::GET, "/file").await;
         file.set_len(1_000).unwrap();
         assert!(answer.into_body().collect().await.is_err());

@@ -41,7 +41,7 @@ pub struct Files {
 }
 
 impl Files {
-    /// Answers with the files of the folder `root`.
+    /// Creates a service that answers with the files of the folder `root`.
     pub fn new(root: impl AsRef<Path>) -> Files {
         Files { root: root.as_ref().into() }
     }

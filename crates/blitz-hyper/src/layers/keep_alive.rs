@@ -12,8 +12,8 @@ use std::time::Duration;
 
 /// Inserts an item made by `make` into `stream` whenever `stream` was silent for `interval`.
 ///
-/// For server-sent events: clients and proxies close idle connections. axum's own `Sse::keep_alive`
-/// needs a Tokio guest.
+/// Server-sent events need such items, because clients and proxies close idle connections. axum's
+/// own `Sse::keep_alive` needs a Tokio guest.
 ///
 /// ```
 /// use axum::response::sse::{Event, Sse};
