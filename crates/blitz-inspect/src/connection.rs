@@ -13,7 +13,7 @@ const PIECE: usize = 64 * 1024;
 /// The most bytes that are read from a client after the answer.
 const REST_MAX: usize = 256 * 1024;
 
-/// The operations of both kinds of sockets.
+/// The operations that TCP and Unix sockets have in common.
 pub(crate) trait Socket: Read + Write + Send + 'static {
     fn set_patience(&self, time: Duration) -> io::Result<()>;
     fn end_writing(&self) -> io::Result<()>;
@@ -30,7 +30,7 @@ impl Socket for TcpStream {
     }
 }
 
-/// A client.
+/// The connection of one client.
 pub(crate) struct Connection<S> {
     socket: S,
     patience: Duration,
@@ -110,7 +110,8 @@ impl<S: Socket> Connection<S> {
     }
 
     /// Ends the connection. If it were closed while the client still sends, the system would
-    /// discard the answer. So the rest is read first, if it is short and arrives soon.
+    /// discard the answer. So this reads the rest of the client's bytes first, if they are few and
+    /// arrive soon.
     fn finish(&mut self) {
         let deadline = Instant::now() + self.patience;
         if self.socket.end_writing().is_err() {

@@ -1,7 +1,7 @@
 //! The metrics of several pools as one text.
 //!
-//! Scrapers expect each family once, with all its samples together. So the samples of later pools
-//! follow those of the first.
+//! A family is a metric with its samples. Scrapers expect each family once, with all its samples
+//! together. So, in each family, the samples of later pools follow those of the first pool.
 
 /// Merges texts in the format of Prometheus or OpenMetrics.
 pub(crate) fn merge(texts: &[String]) -> String {

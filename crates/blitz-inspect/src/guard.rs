@@ -62,7 +62,8 @@ impl Guard {
         if self.address.is_none() {
             return Ok(());
         }
-        // Browsers send no origin if a page embeds data of another site as an image or a script.
+        // Browsers send no origin if a page embeds data of another site as an image or a script,
+        // but they say in another field how the two sites relate.
         let is_near = |site: &str| matches!(site, "same-origin" | "none");
         if !head.fetch_site.is_none_or(is_near) {
             return Err((Status::Forbidden, "requests from pages of other sites are refused"));

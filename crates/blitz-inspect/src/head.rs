@@ -46,7 +46,7 @@ impl<'a> Head<'a> {
     /// Parses a head without the empty line at its end.
     ///
     /// # Errors
-    /// If it is not a valid head, or announces a body.
+    /// If `bytes` is not a valid head, or announces a body.
     pub fn parse(bytes: &'a [u8]) -> Result<Head<'a>, Status> {
         let text = std::str::from_utf8(bytes).map_err(|_| Status::BadRequest)?;
         let mut lines = text.split("\r\n");
@@ -68,7 +68,8 @@ impl<'a> Head<'a> {
             if number == LINES_MAX {
                 return Err(Status::HeadTooLarge);
             }
-            // If a field appears twice, this server and a proxy might use different values.
+            // If one of these fields appears twice, the request is refused: this server and a proxy
+            // might use different values.
             let slot = match name.to_ascii_lowercase().as_str() {
                 "host" => &mut head.host,
                 "origin" => &mut head.origin,
@@ -102,7 +103,7 @@ impl<'a> Head<'a> {
     /// The value of `name` in the query, decoded.
     ///
     /// # Errors
-    /// If it cannot be decoded.
+    /// If the value cannot be decoded.
     pub fn parameter(&self, name: &str) -> Result<Option<String>, Status> {
         let pairs = self.query.split('&').map(|pair| pair.split_once('=').unwrap_or((pair, "")));
         let value = pairs.into_iter().find(|(own, _)| *own == name);

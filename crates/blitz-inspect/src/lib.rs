@@ -12,17 +12,18 @@
 //! | path | answer |
 //! |---|---|
 //! | `/`, `/app.js`, `/app.css` | the page |
-//! | `/metrics` | metrics of all pools: Prometheus, or OpenMetrics by `Accept`; `?per_worker=1` |
+//! | `/metrics` | metrics of all pools: Prometheus, or OpenMetrics if `Accept` names it |
+//! | `/metrics?per_worker=1` | the same, and the metrics of each worker |
 //! | `/api/v1/pools` | which pools there are |
 //! | `/api/v1/summary` | counters and times of one pool |
 //! | `/api/v1/workers` | each worker |
-//! | `/api/v1/tasks?limit=N` | types of tasks, and tasks, the longest wait first |
+//! | `/api/v1/tasks?limit=N` | types of tasks, and the tasks themselves, the longest wait first |
 //! | `/api/v1/stalls` | workers that are stuck |
 //! | `/api/v1/explain` | which tasks wait for what |
 //! | `/api/v1/timeline?seconds=5` | the recent timeline, for the page |
-//! | `/api/v1/trace?seconds=5&format=perfetto` | the same for Perfetto, or as `chrome` |
+//! | `/api/v1/trace?seconds=5&format=perfetto` | that timeline for Perfetto, or as `chrome` |
 //! | `/api/v1/stream` | events `summary`, `workers` and `stalls`, once per second (SSE) |
-//! | POST `/api/v1/probe` | as `explain`, after polling each waiting task; needs a token over TCP |
+//! | POST `/api/v1/probe` | polls waiting tasks, answers as `explain`; needs a token over TCP |
 //!
 //! `?pool=NAME` chooses a pool; the default is the oldest one. Answers are objects with `v` (the
 //! version, 1), `pid`, `program`, `pools` (names) and `pool`. Numbers of 64 bits are strings. If a

@@ -51,8 +51,8 @@ pub fn show(settings: &Inspect, name: &str, source: Arc<dyn Source>) -> io::Resu
     let process = process();
     let address = settings.socket_addr()?;
     let id = source.id();
-    // Not under the lock of the listeners: this may drop pools that have ended, with values of the
-    // user.
+    // This call is not made under the lock of the listeners: it may drop pools that have ended, and
+    // with them values of the user.
     process.pools.add_for_tools(settings.name.as_deref().unwrap_or(name), source);
     let page = listen(process, address, settings)?;
     if page.is_some() {

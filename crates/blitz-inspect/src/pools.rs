@@ -87,7 +87,7 @@ impl Pools {
         name
     }
 
-    /// As `add`, but only for the user's tools, until a page shows the pool.
+    /// Shows a pool to the user's tools only, until a page shows it. Names it as `add` does.
     pub(crate) fn add_for_tools(&self, name: &str, source: Arc<dyn Source>) -> Arc<str> {
         self.forget_ended();
         let mut pools = self.lock();
@@ -118,7 +118,8 @@ impl Pools {
         }
     }
 
-    /// Returns the same pools, for clients of a page. They have shown its token, if there is one.
+    /// Returns the same pools, for clients of a page. If the page has a `token`, the clients have
+    /// shown it.
     pub(crate) fn for_page(&self, token: Option<Token>) -> Pools {
         Pools { shown: self.shown.clone(), viewer: Viewer::Page(token) }
     }
@@ -148,8 +149,8 @@ impl Pools {
 
     /// Returns all pools that have not ended, and forgets the others.
     fn forget_ended(&self) -> Vec<Shown> {
-        // Not under the lock: a source may drop the last reference to its pool, which drops
-        // closures of the user.
+        // `is_over` is not called under the lock: a source may drop the last reference to its pool,
+        // which drops closures of the user.
         let shown = self.lock().clone();
         let (over, alive): (Vec<_>, Vec<_>) =
             shown.into_iter().partition(|shown| shown.source.is_over());

@@ -69,7 +69,7 @@ pub struct Response {
     kind: &'static str,
     /// `None` if the body goes on until the connection ends.
     body: Option<Cow<'static, [u8]>>,
-    /// The name under which a browser saves it.
+    /// The name under which a browser saves the body.
     file: Option<String>,
 }
 
@@ -93,7 +93,9 @@ impl Response {
         Response { status, ..Response::json(text) }
     }
 
-    /// Makes the browser save it under `name`, which has only letters, digits, points and dashes.
+    /// Makes the browser save the body under `name`.
+    ///
+    /// The name may have only letters, digits, points and dashes.
     pub(crate) fn saved_as(self, name: String) -> Response {
         Response { file: Some(name), ..self }
     }

@@ -41,7 +41,7 @@ impl Snapshots {
         Snapshots { turn: Gate::new(1), patience }
     }
 
-    /// Waits for its turn, and calls `read`.
+    /// Waits until no other request reads a pool, and calls `read`.
     fn take<R>(&self, read: impl FnOnce() -> R) -> Result<R, Response> {
         match self.turn.enter_within(self.patience) {
             Some(_turn) => Ok(read()),
@@ -49,7 +49,7 @@ impl Snapshots {
         }
     }
 
-    /// The events of a pool at this moment, for a stream; `None` if it has ended.
+    /// The events of a pool at this moment, for a stream; `None` if the pool has ended.
     pub(crate) fn events(&self, pools: &Pools, name: &str) -> Option<String> {
         let (name, source) = pools.find(Some(name))?;
         let read = || {
@@ -83,7 +83,7 @@ pub(crate) fn answer(
     }
 }
 
-/// Returns the page or one of its files. They hold no data.
+/// Returns the page or one of its files. These hold no data of pools, so they need no token.
 fn asset(head: &Head<'_>) -> Option<Response> {
     let (kind, text) = match head.path {
         "/" => ("text/html", PAGE),

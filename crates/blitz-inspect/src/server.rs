@@ -1,4 +1,5 @@
-//! Accepts clients and answers them, on threads of its own, so that it works even if a pool hangs.
+//! Accepts clients and answers them. The server has threads of its own, so it works even if a pool
+//! hangs.
 
 use crate::connection::{Connection, PATIENCE, Socket};
 use crate::gate::{Gate, Pass};
@@ -17,12 +18,12 @@ use std::time::Duration;
 /// The limits of a server.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
-    /// Clients of one listener at a time; others are refused with "busy".
+    /// The most clients that one listener serves at a time; others are refused with "busy".
     pub connections: usize,
-    /// Of these, how many may have a stream of events.
+    /// How many of these clients may have a stream of events.
     pub streams: usize,
-    /// How long a client may take to send its request, and to take each 64 KiB of the answer. Also
-    /// how long a request waits for others that read a pool.
+    /// How long a client may take to send its request, and to take each 64 KiB of the answer. A
+    /// request also waits no longer than this for other requests that read a pool.
     pub patience: Duration,
     /// The time between two events of a stream.
     pub beat: Duration,
@@ -174,7 +175,8 @@ impl Server {
                 match next() {
                     Ok(socket) => server.admit(socket, &places, &streams, &guard),
                     Err(error) if error.kind() == ErrorKind::Interrupted => {}
-                    // For example, no descriptor is left: wait instead of spinning.
+                    // The next call may fail at once, too, for example because no descriptor is
+                    // left. So wait instead of spinning.
                     Err(_) => thread::sleep(Duration::from_millis(100)),
                 }
             }

@@ -74,7 +74,7 @@ impl Inspect {
     /// Returns the address to serve the page at; `None` if no page is to be served.
     ///
     /// # Errors
-    /// If it is not valid, or if other machines can reach it and there is no token.
+    /// If the address is not valid, or if other machines can reach it and there is no token.
     pub(crate) fn socket_addr(&self) -> io::Result<Option<SocketAddr>> {
         let Some(text) = &self.address else { return Ok(None) };
         let address = parse(text).ok_or_else(|| {
@@ -124,7 +124,9 @@ impl From<SocketAddr> for Inspect {
     }
 }
 
-/// Reads the settings from `BLITZ_INSPECT` and `BLITZ_INSPECT_TOKEN`, if the first is set.
+/// Reads the settings from `BLITZ_INSPECT` and `BLITZ_INSPECT_TOKEN`.
+///
+/// Returns `None` if `BLITZ_INSPECT` is missing or empty.
 ///
 /// # Errors
 /// If a value cannot be used. The error names the variable, and quotes the address but not the

@@ -274,7 +274,7 @@ fn slow_clients_are_dropped_and_give_their_places_back() {
         })
     };
     while !attempt() {}
-    // Their places come back.
+    // The places of the slow clients come back.
     while status(&bed.get("/")) != "200" {
         thread::yield_now();
     }
@@ -285,7 +285,7 @@ fn one_client_too_many_is_refused() {
     let limits = Limits { connections: 2, patience: Duration::from_secs(600), ..Limits::default() };
     let bed = bed_with(Inspect::at("127.0.0.1:0"), limits);
     let held: Vec<_> = (0..2).map(|_| TcpStream::connect(bed.address).unwrap()).collect();
-    // Connections are accepted in order, so both have their places.
+    // Connections are accepted in order, so the two that are held have taken both places.
     assert_eq!(status(&bed.get("/")), "503");
     drop(held);
     while status(&bed.get("/")) != "200" {

@@ -1,4 +1,4 @@
-//! For systems without Unix sockets: there tools use the address of the page.
+//! Stands in on systems without Unix sockets. Tools use the address of the page there.
 
 use crate::server::Server;
 use std::io;

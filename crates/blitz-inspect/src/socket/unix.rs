@@ -15,7 +15,8 @@ use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// The ending of a socket that has no name yet. Its process gives it one once it listens.
+/// The extension of a socket whose process may not listen yet. Once it listens, the process gives
+/// the socket its name, `PID.sock`.
 const UNNAMED: &str = "new";
 /// A socket that has had no name for this long never gets one: its process is gone.
 const NAMING_MAX: Duration = Duration::from_secs(3_600);
@@ -54,8 +55,8 @@ fn listen_in(server: &Server, folder: &Path) -> io::Result<PathBuf> {
 /// Listens at `PID.sock` in this folder.
 ///
 /// # Errors
-/// The system's errors; also if the folder belongs to another user, or if a process of another
-/// namespace has the same number and listens there.
+/// If the system reports an error, if the folder belongs to another user, or if a process of
+/// another namespace has the same process number and listens there.
 fn bind_in(folder: &Path) -> io::Result<(UnixListener, PathBuf)> {
     prepare(folder, user())?;
     remove_stale(folder, NAMING_MAX);
@@ -64,11 +65,11 @@ fn bind_in(folder: &Path) -> io::Result<(UnixListener, PathBuf)> {
         let why = format!("another process serves tools at {}", path.display());
         return Err(io::Error::new(ErrorKind::AddrInUse, why));
     }
-    // Until this process listens, other processes that start would take its socket for a dead one,
-    // and remove it if it were called `PID.sock`.
+    // Until this process listens, other processes that start take its socket for a dead one. They
+    // would remove it if it were called `PID.sock`.
     let unnamed = folder.join(format!("{:08x}.{UNNAMED}", random()));
     let listener = UnixListener::bind(&unnamed)?;
-    // No other user can enter the folder meanwhile.
+    // No other user can enter the folder, so the socket is safe before its permissions are set.
     fs::set_permissions(&unnamed, Permissions::from_mode(0o600))
         .and_then(|()| fs::rename(&unnamed, &path))
         .inspect_err(|_| drop(fs::remove_file(&unnamed)))?;
@@ -81,7 +82,7 @@ fn random() -> u32 {
 }
 
 /// Returns the folder for the sockets of this user. A runtime folder of another user is not used:
-/// `sudo -E` keeps the variable, and root would make a folder that the other user cannot open.
+/// `sudo -E` keeps `XDG_RUNTIME_DIR`, so root would make a folder that the other user cannot open.
 fn folder(runtime: Option<PathBuf>, user: u32) -> PathBuf {
     let is_own = |folder: &PathBuf| {
         let found = fs::metadata(folder);
