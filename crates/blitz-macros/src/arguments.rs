@@ -112,7 +112,7 @@ impl Arguments {
         builder
     }
 
-    /// As `builder`, without a guest.
+    /// Works like `builder`, without a guest.
     fn plain_builder(&self, kind: Kind) -> TokenStream {
         let mut builder = self.library();
         builder.extend(parse("::Builder::new()"));

@@ -50,7 +50,7 @@ impl Function {
     }
 }
 
-/// Attributes, as they are.
+/// Returns the attributes of the function as they are.
 fn attributes(tokens: &mut Tokens, kind: Kind) -> Result<TokenStream, Error> {
     let mut found = TokenStream::new();
     while is_mark(tokens.peek(), '#') {
@@ -123,7 +123,9 @@ fn no_arguments(token: Option<TokenTree>, name: &Ident, kind: Kind) -> Result<()
     }
 }
 
-/// The last token is the body; before it come the output and a `where` clause, if there are any.
+/// Splits the tokens after the parentheses into the output and the body.
+///
+/// The body is the last token; before it come `-> T` and a `where` clause, if there are any.
 fn output_and_body(tokens: Tokens) -> Result<(TokenStream, TokenStream), Error> {
     let mut output: Vec<TokenTree> = tokens.collect();
     match output.pop() {

@@ -44,7 +44,7 @@ use tokens::{group, parse};
 /// | `scheduler = "signal"` | how tasks find a worker: a name, `"stealing"` or `"signal"`, or a path such as `Scheduler::Signal` | the value of `BLITZ_SCHEDULER`, else `"stealing"` |
 /// | `start_paused = true` | the clock is paused from the beginning, for tests: see `blitz::time::pause` | `false` |
 /// | `tokio` | a Tokio runtime beside the pool, for crates that need one: see `Builder::tokio_guest`; `tokio = N` gives it N threads. Needs the feature `tokio-guest` | none |
-/// | `worker_threads = N`, `flavor = "multi_thread"`, `flavor = "current_thread"` | Tokio's names. They mean `workers = N`, the default, and the calling thread as the only worker | |
+/// | `worker_threads = N`, `flavor = "multi_thread"`, `flavor = "current_thread"` | Tokio's names. They mean, in this order, `workers = N`, the default, and the calling thread as the only worker | |
 /// | `crate = path` | the path of the library, for crates that re-export it | `::blitz` |
 ///
 /// ```
