@@ -53,7 +53,7 @@ fn enter_worker(op: &mut (dyn FnMut(blitz_core::Here<'_>) + Send)) {
 }
 
 impl Here<'_> {
-    /// Whether another worker could use a part of this one's work.
+    /// Whether another worker could use a part of this worker's work.
     #[inline]
     pub(crate) fn wanted(self) -> bool {
         match self.0 {
@@ -72,7 +72,7 @@ impl Here<'_> {
         }
     }
 
-    /// Runs both closures, potentially at once. The argument of `b` says whether a thief took it.
+    /// Runs both closures, potentially at once. The argument of `b` says whether a thief took `b`.
     #[inline]
     pub(crate) fn join<A, B, RA, RB>(self, a: A, b: B) -> (RA, RB)
     where

@@ -21,15 +21,15 @@
 //!
 //! # How it works
 //! Sources and indexed adaptors are [`Piece`](iter::Piece)s: work that can be cut, handed out in
-//! blocks that are ordinary iterators. A reducer consumes the items; other adaptors wrap it. One
-//! loop feeds blocks of a piece into a reducer. It cuts the piece and forks where another worker
-//! could use a part.
+//! blocks that are ordinary iterators. A reducer consumes the items; other adaptors wrap the
+//! reducer. One loop feeds blocks of a piece into a reducer. It cuts the piece and forks where
+//! another worker could use a part.
 //!
 //! # In async code
 //! If a loop is short, call it right inside a task: idle workers take parts of it. To keep the
 //! task's worker free, run the loop in a job and await the handle of `blitz::spawn_cpu`. A panic of
 //! the loop becomes the handle's error. Dropping the handle lets the loop run on; a [`CancelToken`]
-//! ends it.
+//! ends the loop.
 //!
 //! ```
 //! use blitz::par::CancelToken;
@@ -40,7 +40,7 @@
 //! let stop = token.clone();
 //! let sum = blitz::spawn_cpu(move || numbers.par_iter().cancel_on(&stop).sum::<u64>());
 //! assert_eq!(sum.await.unwrap(), 49_995_000);
-//! // Elsewhere, to stop it half way: token.cancel().
+//! // To stop the loop half way, call `token.cancel()` elsewhere.
 //! # drop(token);
 //! # });
 //! ```

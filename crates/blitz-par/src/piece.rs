@@ -5,8 +5,8 @@
 /// Work that can be cut, handed out in blocks that are ordinary iterators.
 ///
 /// This is the trait to implement for a parallel iterator of your own: [`from_piece`] turns a piece
-/// into one. A loop takes block after block from a piece and cuts it in two where another worker
-/// could use a part.
+/// into a parallel iterator. A loop takes block after block from a piece and cuts it in two where
+/// another worker could use a part.
 ///
 /// ```
 /// use blitz::par::iter::{Piece, from_piece};
@@ -50,12 +50,12 @@ pub trait Piece: Sized + Send {
     /// `false`, as for a tree, one worker pulls the windows block by block.
     const IS_MEASURED: bool = true;
 
-    /// Returns about how many steps are left: 0 if nothing is left, `usize::MAX` if that is
+    /// Returns about how many steps are left: 0 if nothing is left, `usize::MAX` if their number is
     /// unknown. A step is an item for most pieces.
     fn steps(&self) -> usize;
 
-    /// Cuts the piece: keeps about the first `at` steps and returns the rest. `None` if it cannot
-    /// be cut now.
+    /// Cuts the piece: keeps about the first `at` steps and returns the rest. Returns `None` if the
+    /// piece cannot be cut now.
     fn split_off(&mut self, at: usize) -> Option<Self>;
 
     /// Takes out about the first `steps` steps, at least one if any is left.
@@ -74,7 +74,7 @@ pub trait Piece: Sized + Send {
 /// Iterators over such pieces are [indexed](crate::iter::IndexedParallelIterator). Implement
 /// [`Piece::exact_len`], too.
 pub trait Exact: Piece<Block: ExactSizeIterator + DoubleEndedIterator> {
-    /// As [`Piece::split_off`], for a piece that can always be cut.
+    /// Cuts like [`Piece::split_off`]; this piece can always be cut.
     ///
     /// # Panics
     /// If the piece cannot be cut.

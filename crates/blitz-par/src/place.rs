@@ -12,7 +12,7 @@
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Place {
     next: usize,
-    /// The end of the block that was taken last, or its start if there is no share for it.
+    /// The end of the block that was taken last, or its start if there is no share for that block.
     limit: usize,
     end: usize,
     is_exact: bool,
@@ -60,7 +60,7 @@ impl Place {
         let share = share.unwrap_or(width / 2);
         self.limit = if share <= width { self.next + share } else { self.next };
         let inner = self.block();
-        // One number always stays.
+        // One number always stays for the loops inside later items.
         self.next = self.limit.min(self.end - 1);
         inner
     }
@@ -90,10 +90,11 @@ impl Place {
         }
     }
 
-    /// As [`share`](Self::share), for a range that only gives an order.
+    /// Does the same as [`share`](Self::share), for a range that only gives an order.
     fn vague_share(&self, steps: usize, rest: usize) -> Option<usize> {
         let width = self.width();
-        // It need not be exact, but is computed for each block, so avoid an integer division.
+        // The share need not be exact, but is computed for each block, so avoid an integer
+        // division.
         let part = steps as f64 / (steps as f64 + rest as f64);
         let share = (width as f64 * part) as usize;
         (0 < share && share < width).then(|| self.next + share)

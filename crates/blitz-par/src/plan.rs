@@ -54,7 +54,7 @@ pub struct Plan<'p> {
     pub(crate) nested: bool,
     /// Whether the pool has one worker.
     pub(crate) alone: bool,
-    /// How many forks to make at the start, whether or not a worker is idle.
+    /// How many times to halve all parts at the start, whether or not a worker is idle.
     pub(crate) eager: u32,
     pub(crate) pace: &'p Pace,
     pub(crate) tickets: Option<&'p Tickets<'p>>,
@@ -81,7 +81,7 @@ impl<'p> Plan<'p> {
     #[inline]
     pub(crate) fn outer(pace: &'p Pace, workers: usize) -> Plan<'p> {
         let eager = match workers {
-            // Only a spare could take a part, while the worker blocks.
+            // Only a spare thread could take a part, and only while the worker blocks.
             1 => 0,
             _ => workers.next_power_of_two().trailing_zeros() + tuning::EAGER_MORE,
         };
@@ -277,7 +277,7 @@ impl<'p> Tickets<'p> {
 pub(crate) struct Held<'p>(Option<&'p Tickets<'p>>);
 
 impl<'p> Held<'p> {
-    /// Takes a ticket, if the plan needs one. Returns `None` if none is left.
+    /// Takes a ticket, if the plan needs one. Returns `None` if no ticket is left.
     #[inline]
     pub(crate) fn take(plan: &Plan<'p>) -> Option<Held<'p>> {
         match plan.tickets {

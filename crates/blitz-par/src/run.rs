@@ -56,7 +56,7 @@ where
 {
     let Turn { plan, .. } = turn;
     if !plan.fixed && plan.workers == usize::MAX && (plan.nested || !R::IN_WINDOWS) {
-        // Most loops: their plan is complete, and many are small.
+        // Most loops get here: their plan is complete, and many of them are small.
         if R::IS_INNER && !R::COMPARES_PLACES && is_one_block::<P, R>(&turn, &piece) {
             return run_block(&turn, reducer, piece, acc);
         }
@@ -94,7 +94,7 @@ where
     if steps > 0 && !reducer.is_done(&acc, &turn.place) {
         acc = reducer.fold(acc, turn, piece.block(steps));
     }
-    // Before the result is returned, as in `run`.
+    // Drop the piece before the result is returned, as `run` does.
     drop(piece);
     Run::Live(acc)
 }
@@ -139,13 +139,13 @@ where
 /// The rest of a piece, and how it may be cut.
 struct Part<P> {
     piece: P,
-    /// How many cuts to make, whether or not a worker is idle.
+    /// How many times to cut this part and its halves again, whether or not a worker is idle.
     eager: u32,
     /// Whether to check if a fork is wanted. It is checked once per block, so that the loop makes
     /// progress even if forks are always wanted and the piece has no end.
     may_ask: bool,
     /// How many of the cuts that led to this part have a frame on this thread's stack. In a fixed
-    /// shape, all of these cuts count.
+    /// shape, this counts all cuts that led to this part.
     depth: u32,
     /// Whether a small part may be tried first, to learn the pace.
     may_try: bool,
@@ -186,8 +186,8 @@ where
     loop {
         let steps = part.piece.steps();
         if steps == 0 || reducer.is_done(&acc, &turn.place) {
-            // Drops this before the result is returned: if the drop panics, the result is dropped,
-            // too.
+            // Drop the part before the result is returned: if the drop panics, the result is
+            // dropped, too.
             drop(part);
             return Run::Live(acc);
         }
@@ -221,7 +221,7 @@ where
 struct Cut {
     /// How many steps the left part keeps.
     at: usize,
-    /// How many cuts of the left part follow, whether or not a worker is idle.
+    /// How many times to cut the left part and its halves again, whether or not a worker is idle.
     eager: u32,
 }
 
@@ -262,7 +262,8 @@ fn due_cut<P: Piece>(turn: &Turn<'_>, part: &Part<P>, steps: usize) -> Option<Cu
 #[inline]
 fn next_block(turn: &Turn<'_>, steps: usize, short_blocks: bool) -> usize {
     let plan = turn.plan;
-    // A piece that may be endless is checked repeatedly.
+    // Never take a piece that may be endless in one block: the loop has to check repeatedly whether
+    // it is done.
     if steps < usize::MAX && (plan.fixed || (plan.alone && !short_blocks)) {
         return steps;
     }
@@ -304,7 +305,8 @@ where
         // A thief begins with its own stack. A fixed shape does not depend on thefts.
         let is_new = stolen && !plan.fixed;
         let (eager, depth) = if is_new { (plan.eager, 0) } else { (eager, depth) };
-        // If no block is timed when a thief begins, items take long: cut for more thieves.
+        // If no block is timed when a thief begins, items take long. Then the thief does not try a
+        // small part first, but cuts for more thieves at once.
         let right = Part { piece: right, eager, may_ask: true, depth, may_try: !stolen };
         run(turn, reducer, right, None).done(reducer, &turn)
     };
@@ -319,7 +321,7 @@ where
 }
 
 /// Forks. This is the only place where loops fork. The argument of `second` says whether a thief
-/// took it.
+/// took `second`.
 fn fork<A, B>(
     here: Here<'_>,
     ticket: Held<'_>,
@@ -330,7 +332,7 @@ where
     B: Send,
 {
     here.join(first, |here, stolen| {
-        // A fork that was not stolen needs no other worker.
+        // A fork that was not stolen needs no other worker, so it gives its ticket back at once.
         let _ticket = stolen.then_some(ticket);
         second(here, stolen)
     })
@@ -387,7 +389,7 @@ where
 struct Window<W> {
     work: W,
     steps: usize,
-    /// How many steps follow it, as far as that is known.
+    /// How many steps follow the window, as far as that is known.
     behind: usize,
 }
 

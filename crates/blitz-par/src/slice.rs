@@ -37,7 +37,7 @@ pub trait ParallelSlice<T: Sync> {
         Split { slice: self.as_parallel_slice(), f }
     }
 
-    /// As [`par_split`](Self::par_split), with each separator at the end of its slice.
+    /// Works like [`par_split`](Self::par_split), with each separator at the end of its slice.
     ///
     /// ```
     /// # use blitz::prelude::*;
@@ -67,7 +67,7 @@ pub trait ParallelSlice<T: Sync> {
         WindowsPiece::source(self.as_parallel_slice(), window_size)
     }
 
-    /// As [`par_windows`](Self::par_windows), with arrays of `N` items.
+    /// Works like [`par_windows`](Self::par_windows), with arrays of `N` items.
     ///
     /// ```
     /// # use blitz::prelude::*;
@@ -98,7 +98,7 @@ pub trait ParallelSlice<T: Sync> {
         ChunksPiece::source(self.as_parallel_slice(), chunk_size)
     }
 
-    /// As [`par_chunks`](Self::par_chunks), without the last chunk if it is shorter: see
+    /// Works like [`par_chunks`](Self::par_chunks), without the last chunk if it is shorter: see
     /// [`remainder`](ChunksExact::remainder).
     ///
     /// ```
@@ -117,7 +117,7 @@ pub trait ParallelSlice<T: Sync> {
         ChunksExact::new(self.as_parallel_slice(), chunk_size)
     }
 
-    /// As [`par_chunks`](Self::par_chunks), from the end.
+    /// Works like [`par_chunks`](Self::par_chunks), but cuts from the end.
     ///
     /// ```
     /// # use blitz::prelude::*;
@@ -133,7 +133,7 @@ pub trait ParallelSlice<T: Sync> {
         RChunksPiece::source(self.as_parallel_slice(), chunk_size)
     }
 
-    /// As [`par_chunks_exact`](Self::par_chunks_exact), from the end.
+    /// Works like [`par_chunks_exact`](Self::par_chunks_exact), but cuts from the end.
     ///
     /// ```
     /// # use blitz::prelude::*;
@@ -195,7 +195,8 @@ pub trait ParallelSliceMut<T: Send> {
         SplitMut { slice: self.as_parallel_slice_mut(), f }
     }
 
-    /// As [`par_split_mut`](Self::par_split_mut), with each separator at the end of its slice.
+    /// Works like [`par_split_mut`](Self::par_split_mut), with each separator at the end of its
+    /// slice.
     ///
     /// ```
     /// # use blitz::prelude::*;
@@ -227,7 +228,8 @@ pub trait ParallelSliceMut<T: Send> {
         ChunksMutPiece::source(self.as_parallel_slice_mut(), chunk_size)
     }
 
-    /// As [`par_chunks_mut`](Self::par_chunks_mut), without the last chunk if it is shorter.
+    /// Works like [`par_chunks_mut`](Self::par_chunks_mut), without the last chunk if it is
+    /// shorter.
     ///
     /// ```
     /// # use blitz::prelude::*;
@@ -246,7 +248,7 @@ pub trait ParallelSliceMut<T: Send> {
         ChunksExactMut::new(self.as_parallel_slice_mut(), chunk_size)
     }
 
-    /// As [`par_chunks_mut`](Self::par_chunks_mut), from the end.
+    /// Works like [`par_chunks_mut`](Self::par_chunks_mut), but cuts from the end.
     ///
     /// ```
     /// # use blitz::prelude::*;
@@ -263,7 +265,7 @@ pub trait ParallelSliceMut<T: Send> {
         RChunksMutPiece::source(self.as_parallel_slice_mut(), chunk_size)
     }
 
-    /// As [`par_chunks_exact_mut`](Self::par_chunks_exact_mut), from the end.
+    /// Works like [`par_chunks_exact_mut`](Self::par_chunks_exact_mut), but cuts from the end.
     ///
     /// ```
     /// # use blitz::prelude::*;
@@ -314,7 +316,7 @@ pub trait ParallelSliceMut<T: Send> {
         sort::stable(self.as_parallel_slice_mut(), T::cmp);
     }
 
-    /// As [`par_sort`](Self::par_sort), with `f` to compare items.
+    /// Works like [`par_sort`](Self::par_sort), with `f` to compare items.
     ///
     /// ```
     /// # use blitz::prelude::*;
@@ -329,8 +331,8 @@ pub trait ParallelSliceMut<T: Send> {
         sort::stable(self.as_parallel_slice_mut(), f);
     }
 
-    /// As [`par_sort`](Self::par_sort), by the keys that `f` returns. `f` is called any number of
-    /// times per item.
+    /// Works like [`par_sort`](Self::par_sort), by the keys that `f` returns. `f` is called any
+    /// number of times per item.
     ///
     /// ```
     /// # use blitz::prelude::*;
@@ -345,7 +347,8 @@ pub trait ParallelSliceMut<T: Send> {
         sort::stable(self.as_parallel_slice_mut(), |a, b| f(a).cmp(&f(b)));
     }
 
-    /// As [`par_sort`](Self::par_sort), by the keys that `f` returns. `f` is called once per item.
+    /// Works like [`par_sort`](Self::par_sort), by the keys that `f` returns. `f` is called once
+    /// per item.
     ///
     /// ```
     /// # use blitz::prelude::*;
@@ -377,7 +380,7 @@ pub trait ParallelSliceMut<T: Send> {
         sort::unstable(self.as_parallel_slice_mut(), T::cmp);
     }
 
-    /// As [`par_sort_unstable`](Self::par_sort_unstable), with `f` to compare items.
+    /// Works like [`par_sort_unstable`](Self::par_sort_unstable), with `f` to compare items.
     ///
     /// ```
     /// # use blitz::prelude::*;
@@ -392,8 +395,8 @@ pub trait ParallelSliceMut<T: Send> {
         sort::unstable(self.as_parallel_slice_mut(), f);
     }
 
-    /// As [`par_sort_unstable`](Self::par_sort_unstable), by the keys that `f` returns. `f` is
-    /// called any number of times per item.
+    /// Works like [`par_sort_unstable`](Self::par_sort_unstable), by the keys that `f` returns. `f`
+    /// is called any number of times per item.
     ///
     /// ```
     /// # use blitz::prelude::*;

@@ -64,7 +64,7 @@ pub trait ParallelString {
         Split { text: self.as_parallel_string(), pattern: separator }
     }
 
-    /// As [`par_split`](Self::par_split), with each match at the end of its part.
+    /// Works like [`par_split`](Self::par_split), with each match at the end of its part.
     ///
     /// ```
     /// # use blitz::prelude::*;
@@ -74,7 +74,7 @@ pub trait ParallelString {
         SplitInclusive { text: self.as_parallel_string(), pattern: separator }
     }
 
-    /// As [`par_split`](Self::par_split), without an empty part at the end.
+    /// Works like [`par_split`](Self::par_split), without an empty part at the end.
     ///
     /// ```
     /// # use blitz::prelude::*;

@@ -38,13 +38,13 @@ use std::vec;
 /// # });
 /// ```
 ///
-/// Dropping the stream cancels the window that is being computed: items that were not begun are
-/// dropped.
+/// Dropping the stream cancels the window that is being computed: workers finish their current
+/// blocks, and later items are dropped.
 ///
 /// # Panics
 /// A panic of `f` or of `items` continues in the task that polls, once it has read the results of
-/// earlier windows. After that the stream is over. Polling also panics if the pool has ended
-/// meanwhile.
+/// earlier windows. After the panic the stream is over. Polling also panics if the pool has ended
+/// before the stream.
 pub fn stream<I, F, R>(items: I, f: F) -> ResultStream<I::IntoIter, F, R>
 where
     I: IntoIterator<Item: Send, IntoIter: Send + 'static>,
@@ -122,8 +122,8 @@ where
 
     fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<R>> {
         loop {
-            // Start the next window even while there are results: the consumer reads them
-            // meanwhile.
+            // Start the next window even while there are results: a worker computes it while the
+            // consumer reads these results.
             if let Some(items) = self.items.take() {
                 self.job = Some(self.begin(items));
             }
@@ -162,7 +162,7 @@ where
     }
 }
 
-/// Nothing in it is pinned.
+/// No field of the stream is pinned.
 impl<I, F, R> Unpin for ResultStream<I, F, R> {}
 
 impl<I, F, R> Drop for ResultStream<I, F, R> {

@@ -7,7 +7,7 @@ use std::ops::ControlFlow::{self, Break, Continue};
 use std::task::Poll;
 
 /// A result that says whether to continue. It is implemented for `Option`, `Result`, `ControlFlow`,
-/// `Poll<Result<..>>` and `Poll<Option<Result<..>>>`, and cannot be for other types.
+/// `Poll<Result<..>>` and `Poll<Option<Result<..>>>`, and cannot be implemented for other types.
 pub trait Try: Sealed {
     /// The value to continue with.
     type Output;

@@ -28,8 +28,9 @@ pub(crate) const TAIL_BLOCKS: usize = 4;
 /// until the pace is known the part is small, and they can take the other parts.
 pub(crate) const GROWTH: usize = 64;
 
-/// Forks beyond those that give each worker a part. They cost some nanoseconds each; while a long
-/// item runs, only these forks let other workers take later items.
+/// At the start of a loop, all parts are halved until there is one for each worker, and then this
+/// many more times. The forks cost some nanoseconds each; while a long item runs, only these forks
+/// let other workers take later items.
 pub(crate) const EAGER_MORE: u32 = 2;
 
 /// A loop with fewer items tries some of them even if a worker is idle, and forks the rest. If the
@@ -45,7 +46,8 @@ pub(crate) const DEPTH_MAX: u32 = 128;
 /// After how many cuts `par_bridge` begins anew, with an empty stack.
 pub(crate) const BRIDGE_DEPTH_MAX: u32 = 32;
 
-/// Forks of a loop inside an item of another loop, if items of the outer loop take long.
+/// How many times all parts of a loop inside an item of another loop are halved at the start, if
+/// items of the outer loop take long.
 pub(crate) const EAGER_INSIDE: u32 = 2;
 
 /// Into how many parts a loop of a fixed shape is cut: enough for 64 workers, and few enough to
@@ -56,7 +58,7 @@ pub(crate) const FIXED_PARTS: usize = 128;
 pub(crate) const WINDOW: usize = 1024;
 
 /// The maximum number of items that a worker pulls at once from the iterator of a `par_bridge`.
-/// Other workers cannot pull meanwhile.
+/// While one worker pulls, other workers cannot pull.
 pub(crate) const BATCH_MAX: usize = 64;
 
 /// Slices of less than twice this length are sorted by the standard library alone. Parts of at most

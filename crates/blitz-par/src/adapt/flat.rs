@@ -89,7 +89,7 @@ struct Flat<'l, F, N> {
 struct State<A, O> {
     /// The result of all inner loops up to the last one that forked.
     before: Option<O>,
-    /// The state of the inner loops since then.
+    /// The state of the inner loops after that one.
     live: Option<A>,
 }
 

@@ -13,7 +13,7 @@ use crate::plan::{Limits, Pace, Plan, Turn};
 use crate::reducer::{Reducer, Run};
 use std::iter::once;
 
-/// Puts a clone of an item between each two: made by
+/// Puts a clone of a separator between each two items: made by
 /// [`intersperse`](ParallelIterator::intersperse).
 #[must_use = "iterator adaptors are lazy and do nothing unless consumed"]
 #[derive(Clone, Debug)]
@@ -214,7 +214,7 @@ impl<P, T: Clone> Alternating<P, T> {
         steps / 2 + usize::from(!self.separator_next && steps % 2 == 1)
     }
 
-    /// Whether the one at `index` is a separator.
+    /// Whether there is a separator at `index`.
     fn is_separator(&self, index: usize) -> bool {
         (index % 2 == 0) == self.separator_next
     }

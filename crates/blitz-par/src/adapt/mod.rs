@@ -2,7 +2,7 @@
 
 #![forbid(unsafe_code)]
 
-/// Defines an adaptor: its fields, `Clone` if they have it, and `Debug` of its base.
+/// Defines an adaptor: its fields, `Clone` if its fields have `Clone`, and `Debug` of its base.
 macro_rules! adaptor {
     ($(#[$doc:meta])* $name:ident<$($base:ident),+ $(; $($param:ident),+)?>
      { $($part:ident),+ } { $($field:ident: $type:ty),* }) => {

@@ -1,4 +1,4 @@
-//! As `fold`, for functions that may end the loop: `try_fold`, `try_fold_with`.
+//! `fold` with functions that may end their part of the loop: `try_fold`, `try_fold_with`.
 
 use super::seeds::{Init, Seeds};
 use crate::iter::ParallelIterator;
@@ -12,14 +12,14 @@ use std::marker::PhantomData;
 use std::ops::ControlFlow;
 
 adaptor! {
-    /// Folds the items of each part of the loop until the function ends it: made by
+    /// Folds the items of each part of the loop until the function ends that part: made by
     /// [`try_fold`](ParallelIterator::try_fold).
     TryFold<I; R, G, F> { base } { identity: G, f: F, result: PhantomData<fn() -> R> }
 }
 
 adaptor! {
-    /// Folds the items of each part of the loop until the function ends it, beginning with a clone
-    /// of a value: made by [`try_fold_with`](ParallelIterator::try_fold_with).
+    /// Folds the items of each part of the loop, beginning with a clone of a value, until the
+    /// function ends that part: made by [`try_fold_with`](ParallelIterator::try_fold_with).
     TryFoldWith<I; R, S, F> { base } { seed: S, f: F, result: PhantomData<fn() -> R> }
 }
 

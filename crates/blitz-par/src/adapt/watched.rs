@@ -19,7 +19,7 @@ adaptor! {
     CancelOn<I> { base } { token: CancelToken }
 }
 
-/// Ends loops from outside, at once or at a point in time.
+/// Ends loops from outside: when it is cancelled, or at a point in time.
 ///
 /// All clones are the same token.
 ///

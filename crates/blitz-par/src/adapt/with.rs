@@ -1,7 +1,7 @@
 //! Functions with a value per part of the loop: `map_with`, `map_init`.
 //!
-//! The value lasts as long as its part of the loop. It need not be `Send` if a function makes it on
-//! the thread that uses it.
+//! The value lasts as long as its part of the loop, or for one block if an indexed adaptor follows.
+//! It need not be `Send` if a function makes it on the thread that uses it.
 
 use super::seeds::{Init, Seeds};
 use crate::iter::{IndexedParallelIterator, ParallelIterator};

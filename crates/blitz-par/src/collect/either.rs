@@ -10,7 +10,7 @@ use crate::plan::{Limits, Turn};
 use crate::reducer::{Reducer, Run};
 use either::Either;
 
-/// Left items to the first collection, right ones to the second.
+/// Puts left items into the first collection, and right items into the second.
 pub(crate) struct BySide<F>(pub(crate) F);
 
 impl<T, L: Send, R: Send, F: Fn(T) -> Either<L, R> + Sync + Send> Divide<T> for BySide<F> {

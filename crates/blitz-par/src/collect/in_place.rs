@@ -3,8 +3,8 @@
 //! The memory is reserved before the loop begins. Each part writes from its [`Place`] on, and never
 //! beyond the limit of its current block. Places of parts that run at once do not overlap. A part
 //! that is cut off from another one begins after everything that the other part has written.
-//! [`Place`] ensures both, whatever length a [`Piece`](crate::piece::Piece) claims. A part owns the
-//! items that it has written, and drops them on a panic.
+//! [`Place`] keeps parts apart and in this order, whatever length a [`Piece`](crate::piece::Piece)
+//! claims. A part owns the items that it has written, and drops them on a panic.
 
 use crate::iter::ParallelIterator;
 use crate::place::Place;
@@ -103,7 +103,8 @@ impl<'a, T: Send> Reducer<T> for InPlace<'a, T> {
     }
 
     fn merge(&self, mut left: Written<'a, T>, right: Written<'a, T>) -> Written<'a, T> {
-        // Otherwise items are missing in between, and the right part drops its items.
+        // If the parts do not meet, items are missing between them. Then the right part drops its
+        // items.
         if left.first + left.count == right.first {
             left.count += right.count;
             forget(right);

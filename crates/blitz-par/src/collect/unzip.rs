@@ -5,9 +5,9 @@
 //! the second collection drives the real loop, which feeds both.
 //!
 //! The loop passes the place of each block to both collections, and they write their items there.
-//! So they share the loop only if each gets all of its items from the loop, from index 0 on. A
-//! collection that puts other items before those of the loop expects another place. Then the loop
-//! gathers the items of the first collection, which gets them afterwards.
+//! So the collections share the loop only if each gets all of its items from the loop, from index 0
+//! on. A collection that puts other items before those of the loop expects another place. Then the
+//! loop gathers the items of the first collection, which gets them afterwards.
 
 #![forbid(unsafe_code)]
 
@@ -30,7 +30,7 @@ pub trait Divide<T>: Sync + Send {
     fn divide(&self, item: T, a: &mut Vec<Self::A>, b: &mut Vec<Self::B>);
 }
 
-/// The halves of pairs.
+/// Puts one half of each pair into each collection.
 pub(crate) struct Pairs;
 
 impl<A: Send, B: Send> Divide<(A, B)> for Pairs {

@@ -18,7 +18,7 @@ where
     a.zip(b).find_map_first(unequal).unwrap_or(Some(by_length))
 }
 
-/// As `partial_cmp`, for items that can always be compared.
+/// Compares like `partial_cmp`, for items that can always be compared.
 pub(crate) fn cmp<A, B>(a: A, b: B) -> Ordering
 where
     A: IndexedParallelIterator<Item: Ord>,
@@ -33,7 +33,7 @@ where
     a.zip(b).find_map_first(unequal).unwrap_or(by_length)
 }
 
-/// Whether all pairs are equal, and the lengths, too.
+/// Whether all pairs are equal, and the lengths are equal, too.
 pub(crate) fn eq<A, B>(a: A, b: B) -> bool
 where
     A: IndexedParallelIterator<Item: PartialEq<B::Item>>,

@@ -5,9 +5,9 @@ use crate::iter::{IndexedParallelIterator, ParallelIterator};
 use crate::slice::ParallelSliceMut;
 use crate::source::vec;
 
-/// Replaces each item by the result of `f` over all items up to it. It makes two passes over parts:
-/// the first computes the prefixes of each part alone, the second adds to each part the result of
-/// all parts before.
+/// Replaces each item by the result of `f` over all items up to it. This makes two passes over
+/// parts: the first computes the prefixes of each part alone, the second adds to each part the
+/// result of all parts before.
 pub(crate) fn inclusive<I, F>(iter: I, f: F) -> vec::IntoIter<I::Item>
 where
     I: IndexedParallelIterator,
@@ -25,7 +25,7 @@ where
         items[last + size] = f(&items[last], &items[last + size]);
         last += size;
     }
-    // Each part begins with the last item of the part before.
+    // Cut one item earlier: then each part begins with the last item of the part before it.
     if size < items.len() {
         items[size - 1..].par_chunks_mut(size).for_each(|part| {
             if let Some((before, rest)) = part.split_first_mut() {

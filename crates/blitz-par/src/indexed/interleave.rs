@@ -35,7 +35,7 @@ macro_rules! interleave {
             A: IndexedParallelIterator,
             B: IndexedParallelIterator<Item = A::Item>,
         {
-            /// How many items of each there are.
+            /// How many items there are of each iterator.
             fn lens(&self) -> (usize, usize) {
                 let ($a, $b) = (self.a.len(), self.b.len());
                 $lens
@@ -84,13 +84,13 @@ interleave!(InterleaveShortest, |a, b| if a <= b { (a, a) } else { (b + 1, b) })
 pub struct Interleaved<A, B> {
     a: A,
     b: B,
-    /// How many of each are left.
+    /// How many items of `a` and of `b` are left.
     lens: (usize, usize),
     b_next: bool,
 }
 
 impl<A, B> Interleaved<A, B> {
-    /// How many of each are among the next `steps`.
+    /// How many items of `a` and of `b` are among the next `steps`.
     fn among(&self, steps: usize) -> (usize, usize) {
         let (more, less) = (steps - steps / 2, steps / 2);
         let (a, b) = if self.b_next { (less, more) } else { (more, less) };
@@ -167,7 +167,8 @@ where
 {
     fn next_back(&mut self) -> Option<A::Item> {
         let (a, b) = self.lens;
-        // The longer one is last. If the lengths are equal, the one that is not next is last.
+        // The last item is of the iterator that has more items left. If both have as many, it is of
+        // the iterator that is not next.
         if a > b || (a == b && self.b_next) {
             self.lens.0 = a.checked_sub(1)?;
             self.a.next_back()

@@ -23,7 +23,8 @@ pub trait ParallelIteratorExt: ParallelIterator {
     }
 
     /// Cuts the loop into parts of at most `max` items, whether another worker is idle or not. With
-    /// [`max_workers`](Self::max_workers), a part is not cut while this many workers take part.
+    /// [`max_workers`](Self::max_workers), a part is not cut while the maximum number of workers
+    /// takes part.
     ///
     /// ```
     /// # use blitz::prelude::*;
@@ -74,8 +75,9 @@ pub trait ParallelIteratorExt: ParallelIterator {
         FixedShape { base: self }
     }
 
-    /// Ends the loop when `token` is cancelled. Items that were not begun by then are dropped, and
-    /// the result covers only the others: check the token to see whether the result is complete.
+    /// Ends the loop when `token` is cancelled. Workers finish their current blocks. Later items
+    /// are dropped, and the result does not cover them: check the token to see whether the result
+    /// is complete.
     ///
     /// ```
     /// # use blitz::prelude::*;
@@ -107,7 +109,7 @@ pub trait ParallelIteratorExt: ParallelIterator {
     ///
     /// At most two windows of items wait, each of about 1,000 steps per worker. For most sources a
     /// step is one item of the source. [`for_each_in_order_within`](Self::for_each_in_order_within)
-    /// takes another size.
+    /// sets another size.
     ///
     /// Items of [`par_bridge`](super::ParallelBridge::par_bridge), of a tree or of
     /// [`repeat`](super::repeat()) cannot be cut into windows. The calling worker pulls them, a
@@ -124,7 +126,7 @@ pub trait ParallelIteratorExt: ParallelIterator {
         self.for_each_in_order_within(workers.saturating_mul(tuning::WINDOW), sink);
     }
 
-    /// As [`for_each_in_order`](Self::for_each_in_order), with windows of `window` steps.
+    /// Works like [`for_each_in_order`](Self::for_each_in_order), with windows of `window` steps.
     ///
     /// ```
     /// # use blitz::prelude::*;

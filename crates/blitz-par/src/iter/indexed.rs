@@ -134,7 +134,7 @@ pub trait IndexedParallelIterator: ParallelIterator {
         Zip { a: self, b: other.into_par_iter() }
     }
 
-    /// As [`zip`](Self::zip), for iterators of the same length.
+    /// Pairs the items with those of another iterator of the same length.
     ///
     /// ```
     /// # use blitz::prelude::*;
@@ -142,7 +142,7 @@ pub trait IndexedParallelIterator: ParallelIterator {
     /// ```
     ///
     /// # Panics
-    /// If they have different lengths.
+    /// If the iterators have different lengths.
     #[track_caller]
     fn zip_eq<Z>(self, other: Z) -> ZipEq<Self, Other<Z>>
     where
@@ -252,7 +252,7 @@ pub trait IndexedParallelIterator: ParallelIterator {
         compare::cmp(self, other)
     }
 
-    /// As [`cmp`](Self::cmp), for items that may not be comparable.
+    /// Compares like [`cmp`](Self::cmp), with items that may not be comparable.
     ///
     /// ```
     /// # use blitz::prelude::*;
@@ -377,7 +377,7 @@ pub trait IndexedParallelIterator: ParallelIterator {
     }
 
     /// Leaves out the first `n` items. They are still computed, and then dropped, by a loop of
-    /// their own, which later limits and tokens do not reach.
+    /// their own. Limits and tokens of later adaptors do not hold for that loop.
     ///
     /// ```
     /// # use blitz::prelude::*;
@@ -427,7 +427,7 @@ pub trait IndexedParallelIterator: ParallelIterator {
         self.enumerate().find_map_last(|(index, item)| f(item).then_some(index))
     }
 
-    /// As [`position_any`](Self::position_any).
+    /// Does the same as [`position_any`](Self::position_any).
     #[deprecated(note = "use `position_any`, `position_first` or `position_last`")]
     fn position(self, f: impl Fn(Self::Item) -> bool + Sync + Send) -> Option<usize> {
         self.position_any(f)

@@ -1,4 +1,4 @@
-//! The traits of parallel iterators, their adaptors, and functions that make some.
+//! The traits of parallel iterators, their adaptors, and functions that make parallel iterators.
 
 #![forbid(unsafe_code)]
 

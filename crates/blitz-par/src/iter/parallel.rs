@@ -34,7 +34,7 @@ use std::ops::ControlFlow::Continue;
 /// current pool, or on the global one. It runs block by block on the calling worker, and idle
 /// workers get parts of it. A panic of a closure continues in the caller when all parts have ended.
 ///
-/// The trait cannot be implemented elsewhere: see [`Piece`](super::Piece) for sources of your own.
+/// Other crates cannot implement this trait: see [`Piece`](super::Piece) for sources of your own.
 #[must_use = "parallel iterators are lazy and do nothing unless consumed"]
 pub trait ParallelIterator: Sized + Send {
     /// The items.
@@ -121,7 +121,8 @@ pub trait ParallelIterator: Sized + Send {
         self.map(op).try_reduce(|| (), |(), ()| R::of(Continue(())))
     }
 
-    /// As [`try_for_each`](Self::try_for_each), with a clone of `init` for each part of the loop.
+    /// Works like [`try_for_each`](Self::try_for_each), with a clone of `init` for each part of the
+    /// loop.
     /// ```
     /// # use blitz::prelude::*;
     /// let (send, receive) = std::sync::mpsc::channel();
@@ -137,7 +138,8 @@ pub trait ParallelIterator: Sized + Send {
         self.map_with(init, op).try_reduce(|| (), |(), ()| R::of(Continue(())))
     }
 
-    /// As [`try_for_each`](Self::try_for_each), with a value of `init` for each part of the loop.
+    /// Works like [`try_for_each`](Self::try_for_each), with a value of `init` for each part of the
+    /// loop.
     /// ```
     /// # use blitz::prelude::*;
     /// let checked = (0..9).into_par_iter().try_for_each_init(|| 9, |limit, n| (n < *limit).then_some(()));
@@ -170,7 +172,7 @@ pub trait ParallelIterator: Sized + Send {
         Map { base: self, f }
     }
 
-    /// As [`map`](Self::map), with a clone of `init` for each part of the loop.
+    /// Works like [`map`](Self::map), with a clone of `init` for each part of the loop.
     /// ```
     /// # use blitz::prelude::*;
     /// let words = ["a", "b"].par_iter().map_with(String::new(), |buffer, word| {
@@ -189,8 +191,8 @@ pub trait ParallelIterator: Sized + Send {
         MapWith { base: self, seed: init, f }
     }
 
-    /// As [`map`](Self::map), with a value of `init` for each part of the loop. The value need not
-    /// be `Send`.
+    /// Works like [`map`](Self::map), with a value of `init` for each part of the loop. The value
+    /// need not be `Send`.
     /// ```
     /// # use blitz::prelude::*;
     /// let sums = (0..4).into_par_iter().map_init(|| std::rc::Rc::new(1), |one, n| n + **one);
@@ -348,8 +350,8 @@ pub trait ParallelIterator: Sized + Send {
         reduce(self, &ReduceWith(op))
     }
 
-    /// As [`reduce`](Self::reduce), for items that may be failures and an `op` that may fail. The
-    /// loop ends soon after a failure.
+    /// Works like [`reduce`](Self::reduce), for items that may be failures and an `op` that may
+    /// fail. The loop ends soon after a failure.
     /// ```
     /// # use blitz::prelude::*;
     /// let sum = [1u8, 200, 100].par_iter().map(|&n| Some(n)).try_reduce(|| 0, |a, b| a.checked_add(b));
@@ -364,8 +366,8 @@ pub trait ParallelIterator: Sized + Send {
         reduce(self, &TryReduce::new(identity, op))
     }
 
-    /// As [`reduce_with`](Self::reduce_with), for items that may be failures and an `op` that may
-    /// fail.
+    /// Works like [`reduce_with`](Self::reduce_with), for items that may be failures and an `op`
+    /// that may fail.
     /// ```
     /// # use blitz::prelude::*;
     /// let sum = [1u8, 2].par_iter().map(|&n| Some(n)).try_reduce_with(|a, b| a.checked_add(b));
@@ -394,7 +396,7 @@ pub trait ParallelIterator: Sized + Send {
         Fold { base: self, identity, f }
     }
 
-    /// As [`fold`](Self::fold), beginning with clones of `init`.
+    /// Works like [`fold`](Self::fold), beginning with clones of `init`.
     /// ```
     /// # use blitz::prelude::*;
     /// assert_eq!((0..10).into_par_iter().fold_with(0, |a, b| a + b).sum::<i32>(), 45);
@@ -406,8 +408,8 @@ pub trait ParallelIterator: Sized + Send {
         FoldWith { base: self, seed: init, f }
     }
 
-    /// As [`fold`](Self::fold), with a function that may fail. A failure ends only its own part of
-    /// the loop.
+    /// Works like [`fold`](Self::fold), with a function that may fail. A failure ends only its own
+    /// part of the loop.
     /// ```
     /// # use blitz::prelude::*;
     /// let parts = [1u8, 200, 100].par_iter().try_fold(|| 0u8, |a, &b| a.checked_add(b));
@@ -422,7 +424,7 @@ pub trait ParallelIterator: Sized + Send {
         TryFold { base: self, identity, f, result: PhantomData }
     }
 
-    /// As [`try_fold`](Self::try_fold), beginning with clones of `init`.
+    /// Works like [`try_fold`](Self::try_fold), beginning with clones of `init`.
     /// ```
     /// # use blitz::prelude::*;
     /// let parts = [1u8, 2].par_iter().try_fold_with(0u8, |a, &b| a.checked_add(b));
@@ -601,7 +603,7 @@ pub trait ParallelIterator: Sized + Send {
         reduce(self, &Find::last(f))
     }
 
-    /// As [`find_any`](Self::find_any).
+    /// Does the same as [`find_any`](Self::find_any).
     #[deprecated(note = "use `find_any`, `find_first` or `find_last`")]
     fn find(self, f: impl Fn(&Self::Item) -> bool + Sync + Send) -> Option<Self::Item> {
         self.find_any(f)
@@ -639,8 +641,8 @@ pub trait ParallelIterator: Sized + Send {
         WhileSome { base: self }
     }
 
-    /// Ends the loop soon after a panic. Without it, other parts run to their end before the panic
-    /// continues.
+    /// Ends the loop soon after a panic. Without `panic_fuse`, other parts run to their end before
+    /// the panic continues.
     /// ```
     /// # use blitz::prelude::*;
     /// let loud = || (0..9).into_par_iter().panic_fuse().for_each(|n| assert_ne!(n, 5));

@@ -64,7 +64,8 @@ fn skipped_items_are_not_cloned() {
         // that is alone cuts nothing.
         let cuts = usize::from(workers > 1);
         assert_eq!((clones(99, 1), clones(50, 1)), (1 + cuts, 2 + cuts));
-        // There is no cut, and the second item is the original.
+        // With a minimum of two items per part there is no cut, and the second item is the
+        // original.
         assert_eq!(clones(99, 2), 1);
     }
     let count = AtomicUsize::new(0);

@@ -60,7 +60,7 @@ impl Ledger {
 #[repr(align(64))]
 struct Aligned;
 
-/// An item that is dropped once. Its clone and drop are calls.
+/// An item that has to be dropped once. Its clone and its drop count as calls.
 struct Item<'a> {
     ledger: &'a Ledger,
     id: usize,

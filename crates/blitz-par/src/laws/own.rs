@@ -199,7 +199,7 @@ fn a_bridge_never_runs_its_iterator_twice_at_once() {
 }
 
 #[test]
-fn a_bridge_inside_of_items_keeps_all_of_its_own() {
+fn a_bridge_inside_of_an_item_loses_no_items() {
     // After the first round few rounds end without a fork: these scripts want about every second
     // fork.
     for seed in 0..300 {

@@ -70,7 +70,7 @@ fn check_sorts(len: usize) {
 
 #[test]
 fn sorts_from_outside() {
-    // The first is too short for a pool; the calling thread checks the order of the second.
+    // The first slice is too short for a pool. The calling thread checks the order of the second.
     [100, 20_001].into_iter().for_each(check_sorts);
 }
 

@@ -67,7 +67,7 @@ impl<T> Run<T> {
     }
 
     /// # Safety
-    /// 1. The items are initialised, and no thread changes them meanwhile.
+    /// 1. The items are initialised, and no thread changes them while the result lives.
     unsafe fn items<'a>(self) -> &'a [T] {
         // SAFETY: obligation 1.
         unsafe { slice::from_raw_parts(self.first, self.len) }
@@ -147,7 +147,7 @@ where
     );
 }
 
-/// Two sorted runs that are being merged. The rest of them is moved when this is dropped.
+/// Two sorted runs that are being merged. The items that are left are moved when this is dropped.
 struct Merge<T> {
     left: Run<T>,
     right: Run<T>,
@@ -174,8 +174,8 @@ impl<T> Merge<T> {
     /// the same time, since neither depends on the other.
     fn one_by_one(mut self, f: &impl Fn(&T, &T) -> Ordering) {
         loop {
-            // Each step takes one item at either end. So after this many steps neither run is
-            // empty before a step, whatever `f` returns.
+            // Each step takes one item at either end, perhaps both from the same run. So neither
+            // run is empty before any of this many steps, whatever `f` returns.
             let steps = self.left.len.min(self.right.len) / 2;
             if steps == 0 {
                 break;

@@ -54,9 +54,9 @@ pub(super) fn sort_by_length<T, F>(
     });
 }
 
-/// As [`is_one_run`], on the current thread. A thread outside of the pool checks by itself: it is
-/// likely to have the items in its cache, and waking a worker takes as long as comparing 100,000
-/// numbers.
+/// Does the same as [`is_one_run`], on the current thread. A thread outside of the pool checks by
+/// itself: it is likely to have the items in its cache, and waking a worker takes as long as
+/// comparing 100,000 numbers.
 fn is_one_run_alone<T>(
     slice: &mut [T],
     f: impl Fn(&T, &T) -> Ordering,
@@ -92,8 +92,8 @@ fn alone(len: usize, workers: usize) -> usize {
     (len / workers.saturating_mul(tuning::SORT_PARTS)).max(tuning::SORT_ALONE)
 }
 
-/// Whether `slice` is in order now: it was before, or `is_reversed` holds for each two neighbours
-/// and this function has reversed it.
+/// Whether `slice` is in order now: it was in order before, or `is_reversed` holds for each two
+/// neighbours and this function has reversed it.
 fn is_one_run<T, F>(
     here: Here<'_>,
     slice: &mut [T],
@@ -123,7 +123,7 @@ where
 {
     let middle = slice.len() / 2;
     let (last, first) = (middle.saturating_sub(1), slice.len() - middle);
-    // The neighbours in the middle, then both halves.
+    // Check the neighbours in the middle, and then those in both halves.
     slice[last..=first].is_sorted_by(f) && are_ordered(here, Ends::of(slice), alone, f)
 }
 
@@ -143,7 +143,7 @@ impl<T> Ends<'_, T> {
         Ends { left, right }
     }
 
-    /// Cuts both: the outer halves and the inner ones.
+    /// Cuts both parts; returns their outer halves and their inner halves.
     fn cut(&mut self) -> [Ends<'_, T>; 2] {
         let middle = self.left.len() / 2;
         let (outer_left, inner_left) = self.left.split_at_mut(middle);

@@ -17,10 +17,10 @@ use std::vec;
 
 /// Makes a parallel iterator of a sequential one.
 pub trait ParallelBridge: Sized {
-    /// Makes a parallel iterator of this one. Its items come in any order.
+    /// Makes a parallel iterator of this iterator. Its items come in any order.
     ///
-    /// One worker at a time pulls items, in batches. So this pays off if the work per item is
-    /// larger than the work of the iterator itself. No worker waits for the batch of another.
+    /// One worker at a time pulls items, in batches. So this pays off if the loop's work per item
+    /// is larger than the work of the iterator itself. No worker waits for the batch of another.
     ///
     /// ```
     /// # use blitz::prelude::*;

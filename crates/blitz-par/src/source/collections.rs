@@ -1,7 +1,8 @@
 //! The items of the standard collections.
 //!
 //! Collections that cannot be cut are turned into vectors of their items, or of references to them.
-//! Hash maps and hash sets have no order to keep: their items are [pulled](super::pulled).
+//! The items of hash maps and hash sets are [pulled](super::pulled), which needs no vector if the
+//! pool has one worker.
 
 #![forbid(unsafe_code)]
 

@@ -7,8 +7,8 @@
 //!
 //! A cut takes the items of the left part out of the iterator. In a pool of one worker there is
 //! usually no cut, so the loop runs over the iterator itself. With more workers such pieces would
-//! move items at each cut and for each block. So there all items are taken out before the first
-//! cut, which took 0.6 of the time for a million numbers.
+//! move items at each cut and for each block. So a loop with more workers takes all items out
+//! before its first cut, which took 0.6 of the time for a million numbers.
 
 #![forbid(unsafe_code)]
 
@@ -48,7 +48,7 @@ where
     }
 }
 
-/// A piece of such items.
+/// A piece of [`PulledIter`].
 enum Pulling<I: Iterator> {
     /// What the iterator has left; `None` if a block took all of it.
     Rest(Option<I>),

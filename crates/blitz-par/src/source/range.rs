@@ -80,7 +80,7 @@ macro_rules! numbers {
             type Block = Range<$type>;
 
             #[inline]
-            #[allow(clippy::unnecessary_fallible_conversions, reason = "it is for small types")]
+            #[allow(clippy::unnecessary_fallible_conversions, reason = "small types never fail")]
             fn len(range: &Range<$type>) -> Option<usize> {
                 if range.is_empty() {
                     return Some(0);

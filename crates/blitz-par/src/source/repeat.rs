@@ -52,7 +52,7 @@ impl<T: Clone + Send> Repeat<T> {
         repeat_n(self.piece.0, n)
     }
 
-    /// Pairs each item of `other` with the repeated one.
+    /// Pairs each item of `other` with the repeated item.
     ///
     /// ```
     /// use blitz::par::iter::repeat;
@@ -161,7 +161,7 @@ pub fn repeat_n<T: Clone + Send>(item: T, n: usize) -> RepeatN<T> {
     Source { piece: Copies { item: (n > 0).then_some(item), left: n } }
 }
 
-/// As [`repeat_n`], by its old name.
+/// Does the same as [`repeat_n`], under its old name.
 #[deprecated(note = "use `repeat_n`")]
 pub fn repeatn<T: Clone + Send>(item: T, n: usize) -> RepeatN<T> {
     repeat_n(item, n)

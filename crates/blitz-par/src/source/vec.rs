@@ -1,9 +1,9 @@
 //! The items of vectors and arrays, by value: `Vec::into_par_iter`, `Vec::par_drain`.
 //!
 //! A piece owns a range of items in the memory of a vector whose length was set to leave them out,
-//! or of an array that no longer owns them.
-//! Blocks take items out of the range and own them in turn. Each drops what it still owns, and so
-//! each item is dropped once: by its consumer, by the block or by the piece.
+//! or of an array that no longer owns them. Blocks take items out of the range and own them in
+//! turn. Pieces and blocks drop what they still own. So each item is dropped once: by its consumer,
+//! by a block or by a piece.
 
 use crate::iter::{IndexedParallelIterator, ParallelDrainRange, ParallelIterator};
 use crate::iter::{IntoParallelIterator, into_par_iter_of_refs};

@@ -178,7 +178,7 @@ impl<D: fmt::Debug, F> fmt::Debug for Split<D, F> {
 }
 
 /// Makes a parallel iterator over parts of `data`. `splitter` splits a part in two, or returns it
-/// with `None` if it cannot be split. How often it is called depends on the workers.
+/// with `None` if it cannot be split. How often `splitter` is called depends on the workers.
 ///
 /// ```
 /// use blitz::par::iter::split;
@@ -215,7 +215,7 @@ where
 struct SplitPiece<'a, D, F> {
     data: Option<D>,
     splitter: &'a F,
-    /// Whether it cannot be split.
+    /// Whether the data cannot be split.
     is_whole: bool,
 }
 
