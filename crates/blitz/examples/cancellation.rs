@@ -1,5 +1,5 @@
-//! The ways in which a task ends early: by an abort, with its set, with its runtime. Each of them
-//! drops the future, and the values in the future clean up.
+//! The ways in which a task ends early: by an abort, with its set, with its runtime. In each case
+//! the future is dropped, and the values in the future clean up.
 
 use blitz::sync::mpsc;
 use blitz::{JoinSet, Runtime};
@@ -13,12 +13,12 @@ struct Resource {
 
 impl Drop for Resource {
     fn drop(&mut self) {
-        // The listener may have gone.
+        // The receiver may be gone.
         let _ = self.released.send(self.name);
     }
 }
 
-/// Holds a resource for ever; reports that it has it.
+/// Reports to `held` that the task has `resource`, and keeps the resource for ever.
 async fn hold(resource: Resource, held: mpsc::UnboundedSender<&'static str>) {
     held.send(resource.name).expect("the receiver waits for this");
     pending::<()>().await;
@@ -40,14 +40,14 @@ fn main() -> Result<(), blitz::BuildError> {
 
         task.abort();
         assert!(task.await.is_err_and(|error| error.is_cancelled()));
-        println!("released: {}", releases.recv().await.expect("the first"));
+        println!("released: {}", releases.recv().await.expect("the first release"));
 
         drop(set);
-        println!("released: {}", releases.recv().await.expect("the second"));
+        println!("released: {}", releases.recv().await.expect("the second release"));
         assert!(releases.try_recv().is_err());
     });
     // A drop waits until every future of the runtime is dropped.
     drop(runtime);
-    println!("released: {}", releases.try_recv().expect("the third"));
+    println!("released: {}", releases.try_recv().expect("the third release"));
     Ok(())
 }

@@ -1,16 +1,16 @@
 //! Draws a fork, a steal, a sleep and the wake-ups between them, from the trace of a real pool.
 //!
-//! `cargo run --release -p blitz-rt --example draw_trace` prints the story. With a path after `--`
-//! it also writes the picture, as SVG.
+//! `cargo run --release -p blitz-rt --example draw_trace` prints when each of these happened. With
+//! a path after `--` it also writes the picture, as SVG.
 
 use blitz::{MarkKind, Pool, SliceKind, Trace, TraceTrack, region};
 use std::error::Error;
 use std::fmt::Write;
 use std::time::{Duration, Instant};
 
-/// How often to try until a trace shows the whole story.
+/// How often to try until a trace shows all of these events.
 ///
-/// The owner may take the right half back before the other worker is awake.
+/// An attempt fails if the owner takes the right half back before the other worker is awake.
 const ATTEMPTS: usize = 200;
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -77,7 +77,9 @@ struct Moment {
 }
 
 impl Story {
-    /// Finds the newest fork of `trace`, if its events happened in this order.
+    /// Finds the newest fork of `trace`.
+    ///
+    /// Returns `None` unless the events happened in the order of the fields.
     fn find(trace: &Trace) -> Option<Story> {
         let tracks = || trace.tracks.iter().enumerate();
         let newest = |name: &str| {

@@ -9,7 +9,7 @@ use std::net::SocketAddr;
 const CLIENTS: u32 = 100;
 const MESSAGES: u32 = 50;
 
-/// Echoes bytes until the client is done; returns how many.
+/// Echoes bytes until the client is done; returns their number.
 async fn echo(mut stream: TcpStream) -> std::io::Result<u64> {
     let mut buffer = vec![0; 4 * 1024];
     let mut echoed = 0;
@@ -37,7 +37,9 @@ async fn serve(listener: TcpListener) -> Result<u64, Box<dyn Error + Send + Sync
     Ok(echoed)
 }
 
-/// Sends messages, and reads each of them back before the next.
+/// Sends messages, one after the other; returns the number of bytes sent.
+///
+/// The client reads the echo of each message before it sends the next message.
 async fn talk(address: SocketAddr, number: u32) -> std::io::Result<u64> {
     let mut stream = TcpStream::connect(address).await?;
     let mut sent = 0;

@@ -18,7 +18,7 @@ fn nearest(point: &Point, centres: &[Point]) -> usize {
     index
 }
 
-/// The sum of the points that are nearest to each centre, and how many there are.
+/// For each centre, the sum of the points that are nearest to it, and their number.
 type Sums = [(Point, u32); CLUSTERS];
 
 fn add(mut all: Sums, sums: Sums) -> Sums {

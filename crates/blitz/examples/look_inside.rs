@@ -4,8 +4,8 @@
 //! cargo run --release --features inspect --example look_inside -- --seconds 60 --hang
 //! ```
 //!
-//! Without `--seconds` it runs for a moment only. With `--hang` a task blocks its worker until the
-//! end, and two tasks wait for each other.
+//! Without `--seconds` the program runs for a moment only. With `--hang` a task blocks its worker
+//! until the program ends, and two tasks wait for each other.
 
 #[cfg(feature = "inspect")]
 mod shown {

@@ -57,7 +57,7 @@ fn energy(bodies: &[Body]) -> f64 {
         };
         body.mass * square(body.speed) / 2.0 - others.map(depth).sum::<f64>()
     };
-    // The same sum on any machine, down to the last bit.
+    // With `fixed_shape` the sum is the same on any machine, down to the last bit.
     bodies.par_iter().enumerate().fixed_shape().map(of_pairs).sum()
 }
 

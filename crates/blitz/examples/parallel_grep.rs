@@ -1,5 +1,5 @@
-//! Looks for a word in every file of a folder and prints the lines in the order of the files, as
-//! soon as they are known: folders are walked and files are read in parallel.
+//! Looks for a word in every file of a folder. Folders are walked and files are read in parallel.
+//! The lines with the word are printed in the order of the files, as soon as they are known.
 //!
 //! `cargo run --release --example parallel_grep -- fork crates` looks for "fork" in `crates`.
 
@@ -8,7 +8,9 @@ use std::{env, fs, io};
 
 use blitz::prelude::*;
 
-/// Returns the entries of a folder, in order; none if `path` is no folder.
+/// Returns the entries of a folder, in order.
+///
+/// If `path` is no folder, the result is empty.
 fn entries(path: &PathBuf) -> Vec<PathBuf> {
     let Ok(folder) = fs::read_dir(path) else { return Vec::new() };
     let mut paths: Vec<PathBuf> = folder.flatten().map(|entry| entry.path()).collect();

@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex};
 struct Accounts(Arc<Mutex<(i64, i64)>>);
 
 impl Accounts {
-    /// Moves `amount` from the first to the second; waits for `go_on` in between.
+    /// Moves `amount` from one account to the other; waits for `go_on` in between.
     async fn transfer(&self, amount: i64, begun: oneshot::Sender<()>, go_on: Arc<Notify>) {
         self.0.lock().expect("not poisoned").0 -= amount;
         begun.send(()).expect("the caller waits for the start");
@@ -40,7 +40,8 @@ async fn abort_in_the_middle(shielded: bool) -> (i64, i64) {
     begin.await.expect("the transfer begins");
     task.abort();
     if shielded {
-        go_on.notify_one(); // the abort waits for the transfer, and the transfer for this
+        // The abort waits for the transfer, and the transfer waits for this notification.
+        go_on.notify_one();
     }
     let error = task.await.expect_err("the task is aborted, sooner or later");
     assert!(error.is_cancelled());

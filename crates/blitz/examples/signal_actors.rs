@@ -1,6 +1,6 @@
 //! Actors on the signal scheduler, woken by a thread that is not a worker: a meter reads sensors
-//! and hands each value to the actor that keeps the sensor's mean. `Pool::dump` shows where each of
-//! them waits.
+//! and hands each value to the actor that keeps the sensor's mean. `Pool::dump` shows where each
+//! actor waits.
 
 use blitz::sync::mpsc;
 use blitz::{Runtime, Scheduler};
@@ -28,8 +28,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         })
         .unzip();
 
-    // An actor that is woken again before it has run is not queued twice: the wake only reads one
-    // word.
+    // An actor that is woken again before it has run is not queued twice: the second wake only
+    // reads one word of the actor's task.
     let meter = thread::spawn(move || {
         for reading in 0..READINGS {
             for (sensor, actor) in actors.iter().enumerate() {

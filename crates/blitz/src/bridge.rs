@@ -13,9 +13,9 @@ const QUANTILES: [(f64, &str); 4] = [(0.5, "0.5"), (0.9, "0.9"), (0.99, "0.99"),
 ///
 /// Call it from time to time, for example from a task with an interval. `pool` becomes a label of
 /// each value. Names are those of [`PoolMetrics::to_prometheus`], except that seconds are gauges
-/// without `_total`: counters of that crate are whole numbers. That crate cannot import finished
-/// histograms, so the bridge publishes quantiles, the sum and the count of each. It publishes no
-/// values of single workers or types of tasks.
+/// without `_total`: counters of the crate `metrics` are whole numbers. That crate cannot import
+/// finished histograms, so the bridge publishes the quantiles, the sum and the count of each
+/// histogram. The bridge publishes no values of single workers or types of tasks.
 ///
 /// ```
 /// let pool = blitz::Pool::builder().workers(2).build()?;
@@ -129,7 +129,7 @@ impl Pool<'_> {
 
     fn distribution(&self, name: &'static str, times: &Histogram) {
         for (q, label) in QUANTILES {
-            // The last bucket has no end.
+            // The last bucket has no end, so a quantile in that bucket is `Duration::MAX`.
             let time = times.quantile(q).filter(|time| *time < Duration::MAX);
             if let Some(time) = time {
                 self.show(name, [("quantile", label)], time.as_secs_f64());

@@ -102,7 +102,7 @@
 //! | learn how parallel a computation is | [`analyze`] |
 //!
 //! # One type, three ways to call it
-//! A [`Runtime`] is a [`Pool`], and a [`Builder`] a [`PoolBuilder`]: one type each, with a name for
+//! A [`Runtime`] is a [`Pool`], and a [`Builder`] is a [`PoolBuilder`]: each type has one name for
 //! programs that wait and one for programs that compute. A [`Handle`] reaches a pool from anywhere
 //! and does not keep it alive. These operations are methods of [`Pool`] and [`Handle`], and nearly
 //! all are free functions, too:
@@ -140,7 +140,7 @@
 //! # Panics
 //! A panic in a closure or a task goes to the caller that waits in `join`, `scope`, `install` or
 //! `broadcast`, or to the [`JoinHandle`]. If there is neither, it goes to
-//! [`PoolBuilder::panic_handler`]. It never ends a worker.
+//! [`PoolBuilder::panic_handler`]. A panic never ends a worker.
 //!
 //! # The end
 //! Dropping a runtime or a pool cancels the tasks that are left, lets shielded sections and jobs
@@ -229,9 +229,9 @@ pub mod macros {
 
 /// tokio-util's items under the same paths, without a guest.
 ///
-/// `tokio_util::` becomes `blitz::util::`. [`CancellationToken`](util::sync::CancellationToken) is
-/// tokio-util's own. The others come from [`task`] and [`time`], because tokio-util's own spawn and
-/// sleep need Tokio.
+/// `tokio_util::` becomes `blitz::util::`. [`CancellationToken`](util::sync::CancellationToken) and
+/// the other items of `util::sync` are tokio-util's own. The items of `util::task` and `util::time`
+/// come from [`task`] and [`time`], because tokio-util's versions spawn and sleep with Tokio.
 ///
 /// ```
 /// use blitz::util::sync::CancellationToken;

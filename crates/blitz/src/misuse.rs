@@ -1,7 +1,7 @@
-//! Programs that must not compile. Nearly each stands beside a twin that compiles and differs only
-//! in the mistake, so that the program cannot fail for another reason.
+//! Programs that must not compile. Nearly every program stands beside a twin that compiles. Only
+//! the mistake differs, so the program cannot fail for another reason.
 
-/// A closure that is run elsewhere must be `Send`.
+/// A closure that another thread may run must be `Send`.
 ///
 /// ```compile_fail,E0277
 /// let shared = std::rc::Rc::new(1);
@@ -88,7 +88,7 @@ pub struct ScopesStayInside;
 
 /// A scope's lifetime does not shrink.
 ///
-/// A shorter one would let jobs borrow values that do not live long enough.
+/// A shorter lifetime would let jobs borrow values that do not live long enough.
 ///
 /// ```compile_fail
 /// fn shrink<'long: 'short, 'short, 'a>(scope: &'a blitz::Scope<'long>) -> &'a blitz::Scope<'short> {
@@ -311,7 +311,7 @@ pub struct TestsAreMarkedOnce;
 
 /// Values that a task keeps across an await must be `Send`.
 ///
-/// The task may move to another worker there. The values of a local task need not be `Send`.
+/// At an await the task may move to another worker. The values of a local task need not be `Send`.
 ///
 /// ```compile_fail
 /// drop(blitz::spawn(async {
@@ -344,7 +344,7 @@ pub struct TasksAreSend;
 /// ```
 pub struct LocalResultsStay;
 
-/// A set stays on its thread, because its futures are dropped there.
+/// A local set stays on its thread, because its futures are dropped there.
 ///
 /// ```compile_fail,E0277
 /// let set = blitz::LocalSet::new();
@@ -355,7 +355,7 @@ pub struct LocalResultsStay;
 /// ```
 pub struct LocalSetsStay;
 
-/// The task that awaits a set stays on that thread, too.
+/// A task that awaits a local set stays on the set's thread, too.
 ///
 /// ```compile_fail
 /// let set = blitz::LocalSet::new();

@@ -1,4 +1,4 @@
-//! The types of runtimes under Tokio's paths. They are the same as those in the crate's root.
+//! The types of runtimes under Tokio's paths. They are the same types as in the crate's root.
 
 #[doc(no_inline)]
 pub use blitz_core::{

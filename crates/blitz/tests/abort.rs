@@ -94,7 +94,7 @@ fn a_task_that_is_being_polled_ends_with_the_poll() {
             assert!(is_cancelled(task.join()));
             assert!(
                 tally.is_even(),
-                "{} of 2: the poll went on, and nothing after",
+                "{} of 2 dropped: the poll goes on, and the code after its await does not run",
                 tally.dropped()
             );
         }
@@ -128,7 +128,7 @@ fn a_finished_task_stays_as_it_is() {
         abort.abort();
         assert_eq!(task.join().unwrap(), 7);
         abort.abort();
-        assert!(abort.is_finished(), "also when the handle is gone");
+        assert!(abort.is_finished(), "also when the join handle is gone");
     });
 }
 
@@ -196,7 +196,7 @@ fn tasks_that_own_each_others_handles_end_in_any_order() {
 }
 
 #[test]
-fn a_job_that_has_not_begun_never_does() {
+fn a_job_that_is_aborted_before_it_begins_never_runs() {
     watched("a_job_that_has_not_begun", |watch| {
         let runtime = without_spares(watch);
         let (go, wait) = mpsc::channel::<()>();

@@ -1,5 +1,5 @@
-//! Pools whose first worker is the thread that built them, dropped or used on another thread, or
-//! dropped inside their own operations.
+//! Pools that have adopted the thread that built them. The tests use or drop them on another
+//! thread, or drop them inside of their own operations.
 
 mod common;
 
@@ -26,6 +26,7 @@ fn on_a_thread(name: &'static str, test: impl Fn(usize) + Send + Sync) {
     });
 }
 
+/// Asserts that no pool has adopted the current thread any more.
 fn assert_is_free() {
     assert_eq!(blitz::current_worker_index(), None);
     assert!(blitz::Handle::try_current().is_err());
@@ -107,7 +108,7 @@ fn tasks_and_closures_of_a_pool_dropped_elsewhere_end() {
         let dropping = std::thread::spawn(move || drop(runtime));
         go.send(()).unwrap();
         assert_eq!(section.join().unwrap(), 7);
-        assert!(!dropping.is_finished(), "a closure is left");
+        assert!(!dropping.is_finished(), "the drop waits for the closure");
         job_go.send(()).unwrap();
         dropping.join().unwrap();
         assert!(tally.is_even());
@@ -292,7 +293,7 @@ fn a_paused_runtime_works_on_a_thread_that_did_not_build_it() {
 }
 
 #[test]
-fn the_thread_that_built_a_paused_runtime_holds_its_clock() {
+fn a_paused_clock_stands_while_the_thread_that_built_its_runtime_computes() {
     on_a_thread("the_thread_that_built_a_paused_runtime", |workers| {
         let runtime = paused(workers);
         for _ in 0..10 {
@@ -309,7 +310,7 @@ fn the_thread_that_built_a_paused_runtime_holds_its_clock() {
 }
 
 #[test]
-fn a_thread_that_waits_for_a_paused_runtime_gets_a_worker_when_the_first_one_leaves() {
+fn a_thread_that_waits_for_a_paused_runtime_gets_a_worker_when_the_first_thread_leaves() {
     on_a_thread("a_thread_that_waits_for_a_paused_runtime", |workers| {
         let runtime = paused(workers);
         let (begun, begins) = mpsc::channel();
@@ -317,7 +318,7 @@ fn a_thread_that_waits_for_a_paused_runtime_gets_a_worker_when_the_first_one_lea
             let (go, wait) = oneshot::channel::<()>();
             let waits = runtime.block_on(async {
                 let runtime = &runtime;
-                // The other thread waits for a task that cannot end before this operation has.
+                // The other thread waits for a task that cannot end before this operation ends.
                 let waits = threads.spawn(move || {
                     runtime.block_on(async {
                         let task = blitz::spawn(async move {
@@ -382,7 +383,7 @@ fn a_task_behind_the_adopted_thread_is_polled_while_that_thread_is_blocked() {
 }
 
 #[test]
-fn a_job_runs_beside_one_that_computes_while_the_adopted_thread_is_away() {
+fn a_job_runs_beside_a_job_that_computes_while_the_adopted_thread_is_away() {
     watched("a job beside one that computes", |watch| {
         let builder = Pool::builder().workers(2).use_current_thread();
         let pool = watch.pool(builder.build().unwrap());

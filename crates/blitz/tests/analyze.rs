@@ -15,7 +15,7 @@ fn forks_of_fib(n: u32) -> u64 {
     if n < 2 { 0 } else { 1 + forks_of_fib(n - 1) + forks_of_fib(n - 2) }
 }
 
-/// Figures that hold for each analysis.
+/// Checks what holds for every analysis.
 fn check<R>(analysis: &blitz::Analysis<R>) {
     assert!(analysis.work >= analysis.span, "{analysis}");
     assert!(analysis.burdened_span >= analysis.span, "{analysis}");
@@ -24,8 +24,8 @@ fn check<R>(analysis: &blitz::Analysis<R>) {
 }
 
 #[test]
-fn every_fork_counts_wherever_it_is_called() {
-    watched("every_fork_counts_wherever_it_is_called", |watch| {
+fn every_fork_counts_wherever_analyze_is_called() {
+    watched("every_fork_counts_wherever_analyze_is_called", |watch| {
         let pool = watch.pool(pool(2));
         let check_fib = |workers| {
             let analysis = blitz::analyze(|| fib(15));
@@ -33,9 +33,10 @@ fn every_fork_counts_wherever_it_is_called() {
             assert_eq!((analysis.value, analysis.forks), (610, forks_of_fib(15)));
             assert_eq!(analysis.workers, workers);
         };
-        // Outside every pool, so it uses the global one.
+        // Outside every pool `analyze` uses the global pool.
         check_fib(blitz::current_num_workers());
-        // On a worker, in a task, and after entering a pool with a different number of workers.
+        // On a worker, in a task, and after this thread has entered a pool with another number of
+        // workers.
         pool.install(|| check_fib(2));
         pool.spawn(async move { check_fib(2) }).join().unwrap();
         let three = common::pool(3);
@@ -53,8 +54,8 @@ fn sequential_code_is_its_own_longest_chain() {
 }
 
 #[test]
-fn all_of_it_runs_on_one_thread() {
-    watched("all_of_it_runs_on_one_thread", |watch| {
+fn all_of_an_analysis_runs_on_one_thread() {
+    watched("all_of_an_analysis_runs_on_one_thread", |watch| {
         let pool = watch.pool(pool(2));
         let threads = Mutex::new(Vec::new());
         let note = || threads.lock().unwrap().push(thread::current().id());
@@ -79,8 +80,8 @@ fn all_of_it_runs_on_one_thread() {
 }
 
 #[test]
-fn scopes_count_their_jobs_and_those_of_their_jobs() {
-    watched("scopes_count_their_jobs_and_those_of_their_jobs", |watch| {
+fn an_analysis_counts_the_jobs_of_nested_scopes() {
+    watched("an_analysis_counts_the_jobs_of_nested_scopes", |watch| {
         fn tree(depth: u32, leaves: &AtomicUsize) {
             if depth == 0 {
                 leaves.fetch_add(1, Relaxed);

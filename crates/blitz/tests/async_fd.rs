@@ -27,7 +27,7 @@ fn is_pending(future: Pin<&mut impl Future>) -> bool {
 }
 
 #[test]
-fn a_descriptor_that_is_not_watched_comes_back() {
+fn a_descriptor_that_cannot_be_watched_comes_back() {
     on_each_size("try_new", || async {
         let error = AsyncFd::try_new(File::open("Cargo.toml").unwrap()).unwrap_err();
         assert!(error.to_string().contains("spawn_blocking"), "{error}");

@@ -56,8 +56,8 @@ async fn a_panic_is_the_tests_own() {
 }
 
 #[blitz::test]
-#[ignore = "shows that the attribute is kept: the test would fail"]
-async fn what_is_ignored_is_not_run() {
+#[ignore = "shows that the attribute `ignore` is kept: without it the test would fail"]
+async fn an_ignored_test_is_not_run() {
     panic!("this test is ignored");
 }
 
@@ -98,7 +98,7 @@ async fn count_of_workers() -> impl PartialEq<usize> + std::fmt::Debug {
 #[test]
 fn any_function_can_be_run_like_main() {
     assert_eq!(count_of_workers(), 2);
-    // Inside of a task, too: it blocks there, as `block_on` does.
+    // Such a function may also be called in a task. There it blocks, as `block_on` does.
     let inside = blitz::block_on(async { blitz::spawn(async { count_of_workers() == 2 }).await });
     assert!(inside.unwrap());
 }

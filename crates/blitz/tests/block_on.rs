@@ -164,7 +164,7 @@ fn across_two_pools_and_back() {
             let a = watch.workers(there);
             let b = watch.workers(back);
             let (a, b) = (a.handle(), b.handle());
-            // Waits on `a` for a task of `b`, which waits for a task of `a`, and so on.
+            // Waits for a task of `there`, which waits for a task of `here`, and so on.
             fn cross(here: &Handle, there: &Handle, depth: u32) -> u32 {
                 if depth == 0 {
                     return seven();
@@ -174,7 +174,7 @@ fn across_two_pools_and_back() {
             }
             let (from, to) = (a.clone(), b.clone());
             assert_eq!(a.spawn(async move { cross(&from, &to, 5) }).join().unwrap(), 7);
-            // All workers of both pools at once.
+            // Now all workers of both pools wait like this at once.
             let tasks: Vec<_> = (0..16)
                 .map(|n| {
                     let (from, to) = if n % 2 == 0 { (&a, &b) } else { (&b, &a) };

@@ -18,7 +18,8 @@ fn threads(runtime: &Runtime) -> u64 {
 fn a_closure_that_comes_when_the_workers_leave_is_refused() {
     watched("a_closure_that_comes_when_the_workers_leave_is_refused", |_| {
         let (late, is_late) = std::sync::mpsc::channel();
-        // The pool has stopped when this is called: no worker would run the jobs of the closure.
+        // When the exit handler is called, the pool has stopped. So no worker would run the jobs
+        // of the closure.
         let pool = blitz::Pool::builder().workers(1).exit_handler(move |_| {
             late.send(blitz::spawn_blocking(|| blitz::join(|| 1, || 2))).unwrap();
         });
@@ -46,8 +47,8 @@ fn results_panics_and_the_current_pool() {
 }
 
 #[test]
-fn as_many_threads_as_block_at_once() {
-    watched("as_many_threads_as_block_at_once", |watch| {
+fn as_many_threads_start_as_closures_block_at_once() {
+    watched("as_many_threads_start_as_closures_block_at_once", |watch| {
         let runtime = watch.workers(1);
         for _ in 0..3 {
             let barrier = Arc::new(Barrier::new(40));
@@ -120,7 +121,7 @@ fn a_thread_that_waits_is_used_again() {
         for _ in 0..100 {
             again += usize::from(runtime.spawn_blocking(id).join().unwrap() == first);
         }
-        // A closure may come before the thread is back from the last one.
+        // A closure may come before the thread has returned from the previous closure.
         assert!(again > 0 && threads(&runtime) < 100);
     });
 }

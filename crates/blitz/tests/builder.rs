@@ -26,7 +26,7 @@ fn names_and_stacks_are_as_asked() {
         .stack_size(32 << 20)
         .build()
         .unwrap();
-    // Does not fit into a default stack.
+    // The array does not fit into a default stack.
     let used = pool.broadcast(|_| std::hint::black_box([1u8; 4 << 20]).iter().count());
     assert_eq!(used, [4 << 20, 4 << 20]);
     let names = pool.broadcast(|_| std::thread::current().name().map(str::to_owned));
@@ -75,7 +75,7 @@ fn drop_waits_for_jobs_threads_and_their_thread_locals() {
     for _ in 0..100 {
         let ran = ran.clone();
         drop(pool.spawn_cpu(move || {
-            // A job that makes more: they run as well.
+            // This job spawns another one, which has to run before the drop returns, too.
             let ran2 = ran.clone();
             drop(blitz::spawn_cpu(move || ran2.fetch_add(1, Relaxed)));
             ran.fetch_add(1, Relaxed);
@@ -94,7 +94,7 @@ fn a_pool_may_be_dropped_by_its_own_job() {
             let pool = Arc::new(pool(2));
             let inside = pool.clone();
             drop(pool.spawn_cpu(move || {
-                // The handle outside is dropped first, so this job drops the last one.
+                // The `Arc` outside of the job is dropped first, so this job drops the pool.
                 while Arc::strong_count(&inside) > 1 {
                     std::thread::yield_now();
                 }
@@ -124,7 +124,7 @@ fn a_pool_may_be_dropped_by_another_pools_worker() {
 }
 
 #[test]
-fn thread_start_failure_is_reported_and_the_started_ones_end() {
+fn thread_start_failure_is_reported_and_the_started_threads_end() {
     let exited = Arc::new(AtomicUsize::new(0));
     let counter = exited.clone();
     let handles = Arc::new(Mutex::new(Vec::new()));
@@ -219,11 +219,11 @@ fn an_idle_pool_sleeps_and_stays_asleep() {
         while !pool.dump().all_sleep {
             std::thread::yield_now();
         }
-        // A waker counts its wake before it sleeps itself or returns from `install`, so while all
-        // workers sleep the number is exact. The number of parks is not: a worker counts as asleep
-        // a moment before it counts its park.
+        // A thread that wakes a worker counts the wake before the thread itself sleeps or returns
+        // from `install`. So while all workers sleep, the number of wakes is exact. The number of
+        // parks is not exact: a worker counts as asleep a moment before it counts its park.
         let wakes = pool.metrics().total().wakes_received;
-        // Neither another busy pool nor the passing of time wakes it.
+        // Neither another busy pool nor the passing of time wakes this pool.
         let other = watch.pool(common::pool(2));
         for _ in 0..100 {
             other.install(|| fib(15));

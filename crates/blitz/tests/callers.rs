@@ -1,5 +1,6 @@
-//! The panic for a global pool that cannot be built points at the caller, in each function that
-//! needs the pool. A function that returns the system's errors returns this one, too.
+//! If the global pool cannot be built, each function that needs the pool panics, and the panic
+//! points at the function's caller. A function that returns the system's errors returns this error,
+//! too.
 
 use std::env;
 use std::io;
@@ -10,7 +11,7 @@ use std::sync::Mutex;
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
-/// The variable that the child process has set.
+/// The environment variable that is set in the child process only.
 const ROLE: &str = "BLITZ_TEST_CALLERS_ROLE";
 
 fn ignore<T>(_: T) {}
@@ -90,7 +91,7 @@ fn in_the_child() {
     assert_returned("TcpListener::bind", first_poll(blitz::net::TcpListener::bind("127.0.0.1:0")));
     assert_returned("ctrl_c", first_poll(blitz::signal::ctrl_c()));
     for (text, panicked, seen) in seen {
-        assert!(panicked, "{text} has a pool");
+        assert!(panicked, "{text} did not panic");
         let (place, message) = seen.expect("the hook was called");
         assert!(place.ends_with("callers.rs"), "{text} points at {place}");
         assert!(message.contains("BLITZ_WORKERS is \"several\""), "{text}: {message}");
@@ -101,7 +102,7 @@ fn in_the_child() {
 fn first_poll<T>(future: impl Future<Output = T>) -> T {
     match pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
         Poll::Ready(value) => value,
-        Poll::Pending => panic!("it waits for something"),
+        Poll::Pending => panic!("the future waits for something"),
     }
 }
 

@@ -40,7 +40,7 @@ fn quicksort(numbers: &mut [u64]) {
         }
     }
     if middle == 0 {
-        // The pivot is the smallest: it and its equals come first.
+        // No number is smaller than the pivot: move all numbers that are equal to it to the front.
         let mut equal = 0;
         for at in 0..numbers.len() {
             if numbers[at] == pivot {
@@ -139,8 +139,8 @@ fn tasks_inside_of_jobs_inside_of_tasks() {
 }
 
 #[test]
-fn a_panic_of_a_half_is_the_tasks() {
-    watched("a_panic_of_a_half_is_the_tasks", |watch| {
+fn a_panic_in_a_half_ends_the_task() {
+    watched("a_panic_in_a_half_ends_the_task", |watch| {
         for runtime in runtimes() {
             let runtime = watch.runtime(runtime);
             for _ in 0..50 {

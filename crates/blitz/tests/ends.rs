@@ -52,7 +52,8 @@ fn a_worker_that_drops_another_pool_works_for_its_own_meanwhile() {
                 (job, forked, handle.spawn(late).join().unwrap())
             });
             let (dropped, is_dropped) = oneshot::channel();
-            // A job that was spawned before waits below the frame that drops the pool.
+            // The job `before` was spawned before the drop. It stays in the deque while the frame
+            // that drops the pool waits.
             let before = own.spawn_cpu(move || {
                 let before = blitz::spawn_cpu(|| 3);
                 drop(other);
@@ -82,8 +83,8 @@ fn a_task_that_drops_another_pool_lets_its_worker_sleep() {
             })
             .collect();
         wait_for(|| own.pool().dump().all_sleep);
-        // The waits lie on top of each other, on two stacks: each can return only after those above
-        // it.
+        // The waits lie on top of each other, on the stacks of two workers. Each wait can return
+        // only after the waits above it.
         for (go, _) in &waits {
             go.send(()).unwrap();
         }
@@ -135,7 +136,7 @@ fn a_shutdown_with_a_limit_says_which_shields_are_left() {
         let left = runtime.shutdown_within(Duration::from_millis(1)).unwrap_err();
         assert_eq!((left.shielded, left.blocking), (1, 0), "{left}");
         assert!(left.to_string().contains("1 shielded section"), "{left}");
-        // The pool's own job, which cancels the tasks, may not have run before.
+        // The pool cancels its tasks in a job of its own, which may not have run before.
         wait_for(|| handle.unfinished().jobs == 0);
         assert_eq!(handle.unfinished().shielded, 1);
         go.send(7).unwrap();
@@ -160,10 +161,11 @@ fn a_shutdown_with_a_limit_says_which_closures_and_jobs_are_left() {
         wait_for(|| handle.unfinished().blocking == 1);
         let left = runtime.shutdown_within(Duration::from_millis(1)).unwrap_err();
         assert_eq!((left.blocking, left.shielded), (1, 0), "{left}");
-        // A job of the pool's own, which cancels the tasks, may not have run yet.
+        // Besides the test's job, the pool's own job that cancels the tasks may not have run yet.
         assert!(left.jobs >= 1, "{left}");
         assert!(left.to_string().contains("1 closure of spawn_blocking, "), "{left}");
-        // Another thread drops the pool: for a moment the handle may be counted as a worker.
+        // `shutdown_within` drops the pool on another thread. While that thread closes the pool,
+        // the pool's handle may be counted as a worker for a moment.
         wait_for(|| handle.unfinished().workers == 2);
         assert!(reading.join().unwrap_err().is_cancelled(), "tasks do not wait for closures");
         go.send(()).unwrap();
@@ -233,7 +235,7 @@ fn a_job_that_enters_its_ending_pool_still_spawns_there() {
             let (handle, inner) = (pool.handle(), pool.handle());
             let (send, receive) = mpsc::channel();
             let job = handle.spawn_cpu(move || {
-                // A drop on one of its own workers does not wait.
+                // If a worker of the pool drops it, the drop does not wait for the pool's end.
                 drop(pool);
                 let of_handle = inner.spawn_cpu(|| 1).join().unwrap();
                 inner.block_on(async {
@@ -329,7 +331,8 @@ fn an_idle_pool_ends_although_drops_of_tasks_wait_for_each_other() {
         for (tasks, backwards) in [(2, false), (2, true), (9, false), (9, true)] {
             let runtime = watch.workers(1);
             let handle = runtime.handle();
-            // Task n waits for the drop of task n + 1; the last one for none.
+            // The drop of task n waits for the drop of task n + 1. The drop of the last task waits
+            // for nothing.
             let (mut keeps, mut waits) = (vec![None], Vec::new());
             for _ in 1..tasks {
                 let (keep, ends) = mpsc::channel::<()>();

@@ -61,7 +61,7 @@ fn yielder(handle: &Handle, busy: Busy) {
     }));
 }
 
-/// Spawns two tasks that wake each other: one is always in the LIFO slot.
+/// Spawns two tasks that wake each other: one of them is always in the LIFO slot.
 fn ping_pong(handle: &Handle, busy: Busy) {
     let (ping, pong) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
     ping.notify_one();
@@ -108,8 +108,8 @@ fn respawner(handle: &Handle, busy: Busy) {
 
 /// Calls `post` again and again, on a thread of its own.
 ///
-/// Each call gets a token that counts as posted until it is dropped; at most a hundred exist at a
-/// time.
+/// Each call gets a token that counts as posted until it is dropped. At most a hundred tokens exist
+/// at a time.
 fn flood(busy: Busy, post: impl Fn(Posted) + Send + 'static) {
     let posted = Arc::new(AtomicUsize::new(0));
     std::thread::spawn(move || {
@@ -178,7 +178,7 @@ fn talkers(handle: &Handle, busy: Busy) {
             let echo = handle.spawn(async move {
                 let mut byte = [0];
                 while there.read_exact(&mut byte).await.is_ok() {
-                    // The other side has gone, if the runtime ends.
+                    // If the runtime ends, the other side may be gone.
                     let _ = there.write_all(&byte).await;
                 }
             });
@@ -344,7 +344,8 @@ fn a_worker_that_waits_in_block_on_is_as_fair() {
     beside_each_hog("a_worker_that_waits_in_block_on_is_as_fair", |runtime| {
         let handle = runtime.handle();
         let inside = runtime.spawn(async move {
-            // Posted before the wait begins, so that only the waiting worker can run them.
+            // A task and a job are posted before the wait begins. The worker finds them while it
+            // waits.
             let outside = std::thread::spawn(move || {
                 let task = handle.spawn(async { 1 });
                 let _entered = handle.enter();
@@ -364,7 +365,7 @@ fn a_worker_that_waits_in_block_on_is_as_fair() {
 }
 
 #[test]
-fn tasks_of_a_worker_that_blocks_run_on_one_that_is_never_idle() {
+fn tasks_of_a_worker_that_blocks_run_on_a_worker_that_is_never_idle() {
     watched("tasks_of_a_worker_that_blocks_run", |watch| {
         for start in HOGS {
             let runtime = watch.workers(2);
@@ -411,7 +412,7 @@ fn a_task_in_the_queue_runs_within_the_interval() {
             most
         });
         let polls = polls.join().unwrap();
-        assert!((1..=INTERVAL).contains(&polls), "after {polls} polls of another task");
+        assert!((1..=INTERVAL).contains(&polls), "ran after {polls} polls of another task");
     });
 }
 
@@ -422,8 +423,8 @@ fn a_task_from_outside_waits_for_one_long_task_at_most() {
         let runtime = watch.runtime(Runtime::builder().workers(1).spares(0).build().unwrap());
         let handle = runtime.handle();
         let polls = runtime.spawn(async move {
-            // Each poll is longer than a task from outside should wait, and there are enough of
-            // them for the average.
+            // Each poll takes longer than a task from outside should wait. There are enough polls
+            // for the worker's average of poll times to become that long.
             let take_long = || {
                 let since = std::time::Instant::now();
                 while since.elapsed() < Duration::from_micros(60) {}
@@ -518,8 +519,9 @@ fn a_task_in_the_ring_waits_for_three_polls_of_the_lifo_slot_at_most() {
 
 #[test]
 fn a_queue_that_never_runs_dry_leaves_a_part_to_own_tasks() {
-    // The slowest tasks give the queue a turn after each poll. With the others the interval is
-    // shorter than a batch, so batches come faster than they are done.
+    // Beside the slowest tasks, the queue gets a turn after each poll. Beside the faster tasks, the
+    // interval ends before all tasks of a batch are polled. So the worker takes the next batch
+    // before it is done with the last one.
     [500, 100, 30].into_iter().for_each(beside_a_full_queue);
 }
 
@@ -531,7 +533,8 @@ fn beside_a_full_queue(micros: u128) {
         let (handle, flood) = (runtime.handle(), busy.clone());
         let flooding = std::thread::spawn(move || {
             while flood.turn() {
-                // A reading of the metrics may take longer than a task.
+                // Reading the metrics may take longer than a task, so each reading is followed by
+                // many tasks.
                 let spawned = if handle.metrics().tasks.queue_depth < 200 { 100 } else { 0 };
                 for _ in 0..spawned {
                     let flood = flood.clone();

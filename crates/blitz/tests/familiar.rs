@@ -68,7 +68,7 @@ fn handlers_of_threads_are_called_once_for_each_worker() {
 }
 
 #[test]
-fn an_error_of_the_builder_is_one_of_the_system() {
+fn an_error_of_the_builder_becomes_an_io_error() {
     fn build() -> io::Result<Runtime> {
         Ok(Builder::new_multi_thread().worker_threads(1 << 20).build()?)
     }
@@ -77,9 +77,9 @@ fn an_error_of_the_builder_is_one_of_the_system() {
     assert!(error.to_string().contains("65535"), "{error}");
 }
 
-/// A receive from a channel that is never empty keeps the only worker.
+/// A task that reads a channel that is never empty keeps the only worker busy.
 ///
-/// The task lets others go first only if it wraps the receive in `cooperative`.
+/// The task lets other tasks go first only if it wraps the receive in `cooperative`.
 #[test]
 fn a_cooperative_future_lets_others_go_first() {
     watched("a_cooperative_future_lets_others_go_first", |watch| {
@@ -205,7 +205,7 @@ fn park_handlers_may_spawn_and_their_panics_are_reported() {
 }
 
 #[blitz::test(start_paused = true)]
-async fn a_clock_that_stands_moves_on_beside_park_handlers() {
+async fn a_paused_clock_moves_on_beside_park_handlers() {
     let runtime = Builder::new_multi_thread()
         .worker_threads(2)
         .start_paused(true)

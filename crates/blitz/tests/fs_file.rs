@@ -223,8 +223,8 @@ fn an_error_of_a_write_is_returned_once_by_the_next_operation() {
 }
 
 #[test]
-fn questions_wait_for_what_is_in_flight() {
-    on_each_size("questions", || async {
+fn queries_and_changes_wait_for_operations_in_flight() {
+    on_each_size("queries", || async {
         let dir = Dir::new();
         let mut file = File::create(dir.at("file")).await.unwrap();
         let bytes = many_bytes();
@@ -245,8 +245,8 @@ fn questions_wait_for_what_is_in_flight() {
 }
 
 #[test]
-fn a_question_without_a_waiting_task_is_still_in_flight() {
-    on_each_size("dropped question", || async {
+fn a_query_without_a_waiting_task_is_still_in_flight() {
+    on_each_size("dropped query", || async {
         let (mut file, mut there) = slow_file();
         let mut buf = [0; 4];
         assert!(poll_once(file.read(&mut buf)).is_none());

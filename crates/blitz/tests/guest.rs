@@ -190,7 +190,7 @@ fn one_task_uses_both_runtimes() {
             here.write_u32(7).await.unwrap();
             blitz::time::sleep(SHORT).await;
             assert_eq!(there.read_u32().await.unwrap(), 7);
-            // A socket of Blitz in a task of Tokio's, and the other way round.
+            // A task of Tokio's uses a socket of Blitz, and a task of Blitz uses Tokio's listener.
             let reader = tokio::spawn(async move { there.read_u32().await });
             let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
             let address = listener.local_addr().unwrap();
@@ -200,7 +200,7 @@ fn one_task_uses_both_runtimes() {
             accepts.await.unwrap().unwrap();
             here.write_u32(8).await.unwrap();
             assert_eq!(reader.await.unwrap().unwrap(), 8);
-            // Timeouts of one runtime around waits of the other.
+            // The timeout of each runtime ends a wait of the other runtime.
             let late = tokio::time::timeout(SHORT, blitz::time::sleep(Duration::MAX)).await;
             assert!(late.is_err());
             let late = blitz::time::timeout(SHORT, tokio::time::sleep(Duration::MAX)).await;
@@ -215,7 +215,7 @@ fn aborts_cross_the_border() {
         let runtime = watch.runtime(host(2));
         let tally = Tally::default();
         runtime.block_on(async {
-            // A Blitz task that waits for one of Tokio's.
+            // A Blitz task waits for a Tokio task, which is aborted.
             let token = tally.token();
             let inner = tokio::spawn(async move {
                 let _token = token;
@@ -226,7 +226,7 @@ fn aborts_cross_the_border() {
             stop.abort();
             assert!(waits.await.unwrap().unwrap_err().is_cancelled());
             assert_eq!(tally.dropped(), 1);
-            // A Tokio task that waits for one of Blitz.
+            // A Tokio task waits for a Blitz task, which is aborted.
             let token = tally.token();
             let inner = blitz::spawn(async move {
                 let _token = token;
@@ -237,7 +237,7 @@ fn aborts_cross_the_border() {
             stop.abort();
             assert!(waits.await.unwrap().unwrap_err().is_cancelled());
             assert_eq!(tally.dropped(), 2);
-            // The waiting task is aborted; the task that it awaits goes on.
+            // The abort of a task of Blitz does not end a task of Tokio.
             let (send, receive) = blitz::sync::oneshot::channel();
             let inner = tokio::spawn(receive);
             let waits = blitz::spawn(pending::<()>());
@@ -294,8 +294,8 @@ fn runtimes_with_and_without_a_guest_live_side_by_side() {
         let (one_guest, other_guest) = (guest_of(&one), guest_of(&other));
         assert_ne!(one_guest, other_guest);
         assert_eq!(plain.broadcast(|_| current_guest()), [None; 2]);
-        // A task of one runtime blocks on the other; work that runs on top of it belongs to the
-        // first runtime.
+        // A task of one runtime blocks on a future in the other runtime. The future is inside the
+        // guest of the other runtime. After the future, the task is inside its own guest again.
         let (outer, inner) = (one.clone(), other.clone());
         let seen = one.spawn(async move {
             assert_eq!(current_guest(), guest_of(&outer));
@@ -317,7 +317,7 @@ fn runtimes_with_and_without_a_guest_live_side_by_side() {
 #[test]
 fn what_runs_on_top_of_a_wait_is_in_the_pools_own_guest() {
     watched("what_runs_on_top_of_a_wait_is_in_the_pools_own_guest", |watch| {
-        // One worker, so that it has to run the second task on top of the first.
+        // There is only one worker, so that it has to run the second task on top of the first.
         let (one, other) = (Arc::new(watch.runtime(host(1))), watch.runtime(host(1)));
         let guest = guest_of(&one);
         let handle = one.handle();
@@ -327,7 +327,7 @@ fn what_runs_on_top_of_a_wait_is_in_the_pools_own_guest() {
             other.block_on(receive).unwrap()
         });
         assert_eq!(seen.join().unwrap(), guest);
-        // The same while the user holds an `EnterGuard` of a third runtime.
+        // The same holds while the task keeps an `EnterGuard` of a third runtime.
         let third = tokio::runtime::Builder::new_current_thread().build().unwrap();
         let (handle, strange) = (one.handle(), third.handle().clone());
         let seen = one.spawn(async move {
@@ -496,7 +496,8 @@ fn a_pool_may_be_dropped_inside_of_another_tokio_runtime() {
         let strange = tokio::runtime::Builder::new_current_thread().build().unwrap();
         let runtime = watch.runtime(host(1));
         assert_eq!(runtime.spawn(use_tokio()).join().unwrap(), 7);
-        // Tokio does not let its own runtimes be dropped there.
+        // Tokio panics if one of its own runtimes is dropped inside of `block_on`. The guest is
+        // such a runtime.
         strange.block_on(async move { drop(runtime) });
     });
 }
@@ -547,7 +548,8 @@ fn threads_of_the_guest_can_be_chosen() {
 #[test]
 fn a_pool_that_cannot_be_built_leaves_no_guest() {
     watched("a_pool_that_cannot_be_built_leaves_no_guest", |_| {
-        // The team owns the handler, and each thread of the guest would own the team.
+        // The team owns the handler, and each thread of the guest owns the team. So the token is
+        // left alone only once all threads of the guest have ended.
         let token = Arc::new(());
         let in_handler = token.clone();
         let error = Runtime::builder()
@@ -609,7 +611,8 @@ async fn the_guests_clock_goes_on_while_the_pools_stands() {
     tokio::time::sleep(Duration::from_millis(5)).await;
     assert!(real.elapsed() >= Duration::from_millis(5));
     assert_eq!(paused.elapsed(), Duration::ZERO);
-    // The clock of an idle pool moves to its own next timer; timers of the guest do not hold it.
+    // The clock of an idle pool jumps to the pool's next timer. Timers of the guest do not keep it
+    // from jumping.
     blitz::time::sleep(Duration::from_secs(3_600)).await;
     assert_eq!(paused.elapsed(), Duration::from_secs(3_600));
     assert_eq!(blitz::spawn(use_tokio()).await.unwrap(), 7);

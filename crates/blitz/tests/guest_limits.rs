@@ -1,5 +1,5 @@
-//! A Tokio guest when the system gives no more descriptors. This is a process of its own, so that
-//! other tests do not share its limits.
+//! A Tokio guest when the system gives no more descriptors. This target is a process of its own, so
+//! that other tests do not share its limits.
 #![cfg(all(feature = "tokio-guest", target_os = "linux"))]
 
 mod common;
@@ -16,7 +16,7 @@ use tokio::net::{TcpListener, TcpStream};
 
 const EMFILE: i32 = 24;
 
-/// Takes descriptors until there are none.
+/// Takes descriptors until the system gives no more.
 fn take_all() -> Vec<File> {
     let mut taken = Vec::new();
     loop {
@@ -31,7 +31,7 @@ fn take_all() -> Vec<File> {
 }
 
 #[test]
-fn a_full_table_of_descriptors_is_an_error_and_passes() {
+fn a_full_table_of_descriptors_is_an_error_while_it_lasts() {
     let before = getrlimit(Resource::Nofile);
     setrlimit(Resource::Nofile, Rlimit { current: Some(64), maximum: before.maximum }).unwrap();
     watched("a full table of descriptors", |watch| {
@@ -61,13 +61,14 @@ fn a_full_table_of_descriptors_is_an_error_and_passes() {
             (address, accepted)
         });
         let mut taken = take_all();
-        // A second guest cannot be built: the error says so.
+        // A second guest cannot be built, and the error says so.
         let error = Runtime::builder().workers(1).tokio_guest().build().unwrap_err();
         assert_eq!(error.io_error().and_then(io::Error::raw_os_error), Some(EMFILE), "{error}");
         assert!(error.to_string().contains("the Tokio guest could not be built"), "{error}");
         let refused = runtime.block_on(async { TcpStream::connect(address).await.unwrap_err() });
         assert_eq!(refused.raw_os_error(), Some(EMFILE), "{refused}");
-        // Room for the client only: the server's accept fails until there is more.
+        // One descriptor becomes free, which the client takes. The server's accept fails until more
+        // descriptors are free.
         drop(taken.pop());
         let mut stream = runtime.block_on(TcpStream::connect(address)).unwrap();
         let answer = runtime.spawn(async move { stream.read_u32().await });

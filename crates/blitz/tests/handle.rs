@@ -7,7 +7,7 @@ use common::{Tally, pool, runtime, wait_for, watched};
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use std::sync::{Arc, mpsc};
 
-/// Returns the number of workers of the current pool; `None` if there is none.
+/// Returns the number of workers of the current pool; `None` if no pool is current.
 ///
 /// The number tells the pools of a test apart.
 fn current() -> Option<usize> {
@@ -78,7 +78,7 @@ fn tasks_after_the_end_are_cancelled_at_once() {
             let token = tally.token();
             let late = handle.spawn(async move { drop(token) });
             assert!(late.is_finished());
-            assert!(tally.is_even(), "its future is gone");
+            assert!(tally.is_even(), "the future is dropped");
             assert!(late.join().unwrap_err().is_cancelled());
             assert!(handle.try_spawn(async {}).unwrap().join().unwrap_err().is_cancelled());
             let inside = handle.block_on(async { blitz::spawn(async {}).await });
@@ -212,7 +212,8 @@ fn spawning_while_thread_locals_are_destroyed_is_safe() {
             thread.join().unwrap();
         }
         // Do the same on a worker thread and on a blocking thread. Both end with their runtime. The
-        // blocking thread enters its pool before it runs ours, so its locals are older than ours.
+        // blocking thread enters its pool before it runs the closure, so Blitz's locals are older
+        // than the test's local.
         let other = watch.workers(1);
         let (handle, late) = (runtime.handle(), (runtime.handle(), send.clone()));
         let on_worker = async move {
@@ -226,8 +227,9 @@ fn spawning_while_thread_locals_are_destroyed_is_safe() {
         drop(other);
         let (sums, over): (Vec<_>, Vec<_>) = receive.iter().unzip();
         assert_eq!(sums, [7; 4]);
-        // On one of the two plain threads Blitz's local was gone before ours, and not on the other,
-        // whether the system destroys the newest local first, as Linux does, or the oldest.
+        // The two plain threads used the locals in opposite orders. So on exactly one of them
+        // Blitz's local was gone before the test's local. That holds if the system destroys the
+        // newest local first, as Linux does, and if it destroys the oldest first.
         assert_ne!(over[0], over[1]);
     });
 }
@@ -281,6 +283,8 @@ fn a_job_on_top_of_a_waiting_caller_may_drop_the_pool() {
 #[test]
 fn jobs_of_another_thread_run_while_the_lent_thread_is_away() {
     watched("lent_and_away", |_| {
+        // The thread that builds a paused runtime is lent to it as its first worker, here the only
+        // one. It is away: below it waits for messages, outside of the runtime's operations.
         let runtime = blitz::Runtime::builder().workers(1).start_paused(true).build().unwrap();
         let handle = runtime.handle();
         let (send, receive) = mpsc::channel();

@@ -1,4 +1,5 @@
-//! User code that Blitz calls may call Blitz again: no lock is held, and no cell is borrowed.
+//! User code that Blitz calls may call Blitz again: during such a call Blitz holds no lock and
+//! borrows no cell.
 
 mod common;
 #[path = "common/hostile.rs"]
@@ -37,8 +38,8 @@ fn wakers_of_a_socket_may_use_it() {
         let call = {
             let here = here.clone();
             move || {
-                // This takes the lock of the descriptor's waiting tasks and that of the table
-                // again.
+                // This takes two locks again: that of the descriptor's waiting tasks, and that of
+                // the table of descriptors.
                 let _ = pin!(here.readable()).poll(&mut noop());
                 let (one, _two) = std::os::unix::net::UnixStream::pair().unwrap();
                 one.set_nonblocking(true).unwrap();
@@ -121,8 +122,8 @@ fn wakers_of_jobs_and_sets_may_use_them() {
         set.lock().unwrap().spawn_on(std::future::pending::<()>(), handle);
         let (third, waker) = Hostile::new({
             let set = set.clone();
-            // While the test itself uses the set, it holds the lock, and this does nothing.
-            // Otherwise this uses the set.
+            // While the test itself uses the set, the test holds the lock. Then this closure does
+            // nothing. Otherwise the closure uses the set.
             move || {
                 if let Ok(mut set) = set.try_lock() {
                     drop(set.try_join_next());
@@ -159,7 +160,7 @@ fn wakers_of_a_local_set_may_abort_its_tasks() {
 #[test]
 fn an_error_may_be_described_while_it_is_described() {
     watched("an_error_may_be_described_while_it_is_described", |_| {
-        /// Collects text, and describes the same error first.
+        /// Collects text. Describes the error again before each of three pieces.
         struct Nosy<'a>(&'a blitz::JoinError, String, AtomicUsize);
         impl fmt::Write for Nosy<'_> {
             fn write_str(&mut self, text: &str) -> fmt::Result {

@@ -1,5 +1,5 @@
 //! Jobs do not see the task, the task-local values or the entered pool of unrelated code below them
-//! on the stack, whichever way a worker gets to them.
+//! on the stack, whichever way a worker gets to them. Each test is named after one such way.
 
 mod common;
 
@@ -95,7 +95,7 @@ fn a_job_that_a_join_takes_back() {
         let jobs = witness.clone();
         as_alice(&pool, move |pool| {
             join(|| pool.spawn_detached(jobs.job()), || ());
-            assert_eq!(jobs.count(), 1, "the only worker has run it to reach the other half");
+            assert_eq!(jobs.count(), 1, "the only worker has run the job to reach the other half");
             join(|| pool.spawn_detached_fifo(jobs.job()), || ());
             join(|| drop(pool.spawn_cpu(jobs.job())), || ());
             pool.in_place_scope(|s| join(|| s.spawn(|_| jobs.job()()), || ()));
@@ -160,6 +160,8 @@ fn mail() {
 }
 
 /// Starts a thread that posts `jobs` jobs of `witness`, then installs one more.
+///
+/// Returns once the `jobs` jobs are posted.
 fn from_outside(pool: &Arc<Pool>, witness: &Witness, jobs: usize) -> std::thread::JoinHandle<()> {
     let (pool, witness, posted) = (pool.clone(), witness.clone(), Arc::new(AtomicBool::new(false)));
     let told = posted.clone();
@@ -198,13 +200,13 @@ fn an_injected_job_that_comes_with_another_and_that_a_join_takes_back() {
             let first_half = || {
                 pool.in_place_scope(|s| {
                     std::thread::scope(|threads| drop(threads.spawn(|| s.spawn(|_| ()))));
-                    // These come in one batch with the scope's job, and wait in the deque when that
-                    // job has run.
+                    // These jobs come in one batch with the scope's job, and wait in the deque when
+                    // the scope's job has run.
                     thread = Some(from_outside(pool, &jobs, 3));
                 });
             };
             join(first_half, || ());
-            assert!(jobs.count() >= 3, "they lay above the other half");
+            assert!(jobs.count() >= 3, "the injected jobs lay above the other half");
             while jobs.count() < 4 {
                 block_on(async { blitz::task::yield_now().await });
             }
@@ -264,7 +266,7 @@ fn a_descendant_that_a_waiting_worker_finds_by_leapfrogging() {
                 receive.recv().unwrap();
                 Sight::here()
             };
-            // A task that waits for a half runs descendants only.
+            // A worker that waits for a half inside of a task runs descendants of that half only.
             let (_, stolen) = join(|| wait_for(|| began.load(SeqCst)), stolen_half);
             assert_eq!(stolen, Sight::of_job(2));
         });
@@ -278,7 +280,7 @@ fn the_halves_of_a_join_are_the_tasks_own_unless_they_change_threads() {
         let (pool, _) = one(watch);
         let halves = as_alice(&pool, |_| join(Sight::here, Sight::here));
         assert_eq!(halves, (Sight::ALICE, Sight::ALICE));
-        // Also if a job lay above the other half.
+        // The same holds if a job lay above the other half.
         let halves = as_alice(&pool, |pool| join(|| pool.spawn_detached(|| ()), Sight::here));
         assert_eq!(halves.1, Sight::ALICE);
         let here = as_alice(&pool, |pool| pool.install(Sight::here));
@@ -379,19 +381,20 @@ fn as_local_alice(f: impl FnOnce() + 'static) {
 #[test]
 fn a_job_on_a_thread_that_a_pool_has_adopted() {
     watched("a_job_on_a_thread_that_a_pool_has_adopted", |_| {
-        // Inside the task, so that each operation begins and ends in there.
+        // The task builds the pool and drops it, so each operation begins and ends inside the task.
         let adopting = || Pool::builder().workers(1).use_current_thread().build().unwrap();
         let witness = Witness::default();
         let jobs = witness.clone();
         as_local_alice(move || {
             let pool = adopting();
-            // In a wait of the pool.
+            // The first job runs while the worker waits for a scope. The second job runs when a
+            // join reaches its other half.
             pool.install(|| pool.in_place_scope(|s| s.spawn(|_| jobs.job()())));
             pool.install(|| join(|| pool.spawn_detached(jobs.job()), || ()));
-            // In the drop of the pool, before the worker leaves.
+            // This job runs in the drop of the pool, before the worker leaves.
             pool.install(|| pool.spawn_detached(jobs.job()));
             drop(pool);
-            // In the last moment of an operation during which the pool was dropped.
+            // This job runs in the last moment of an operation during which the pool was dropped.
             let pool = adopting();
             let handle = pool.handle();
             handle.block_on(async {

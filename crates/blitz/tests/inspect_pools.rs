@@ -48,7 +48,7 @@ fn tasks_are_listed_as_the_pool_lists_them() {
     let name = "<b>\"&";
     let named = task::Builder::new().name(name).spawn_on(pending::<()>(), &pool.handle()).unwrap();
     let tasks = [named, pool.spawn(pending()), pool.spawn(pending())];
-    // A task is in the list already while its first poll ends.
+    // A task may be in the list before its first poll has ended.
     wait_for(|| pool.tasks().iter().filter(|task| task.idle().is_some()).count() == tasks.len());
     let answer = ask(page, "tasks", "tasks");
     assert_eq!(answer["total"], "3");
@@ -286,7 +286,9 @@ mod from_env {
         assert!(output.status.success() && text.contains("1 passed"), "{text}");
     }
 
-    /// Another pool may have asked only for a page, which does not need the socket.
+    /// Blitz tries the socket for tools again each time that a pool asks for it.
+    ///
+    /// A pool that asks for a page only gets the page without the socket.
     #[test]
     fn a_socket_that_could_not_be_served_is_tried_again() {
         const INSIDE: &str = "BLITZ_TEST_INSIDE";

@@ -51,7 +51,7 @@ fn two_pools_call_into_each_other_both_ways_at_once() {
             };
             for (left, right) in [(1, 1), (1, 2), (2, 2)] {
                 let (left, right) = (build(left), build(right));
-                // The depth makes each pool's only worker wait for the other's, many times over.
+                // At each level, a worker of one pool waits for a worker of the other pool.
                 fn to_and_fro(here: &blitz::Pool, there: &blitz::Pool, depth: u32) -> u32 {
                     if depth == 0 {
                         return 0;

@@ -140,8 +140,8 @@ fn a_job_that_was_kept_after_vain_offers_is_found() {
 }
 
 #[test]
-fn a_job_hidden_behind_a_long_leaf_is_found() {
-    watched("a_job_hidden_behind_a_long_leaf_is_found", |watch| {
+fn a_fork_is_found_although_its_owner_forks_no_more() {
+    watched("a_fork_is_found_although_its_owner_forks_no_more", |watch| {
         let pool = watch.pool(pool(2));
         for _ in 0..200 {
             // The other worker is kept busy while the inner fork is pushed, so that the fork stays
@@ -242,8 +242,8 @@ fn spawned_jobs_above_a_fork_do_not_confuse_it() {
                         let ran = ran.clone();
                         drop(blitz::spawn_cpu(move || ran.fetch_add(1, Relaxed)));
                     }
-                    // Runs our own other half, if it is the oldest; then a later job may lie in its
-                    // place.
+                    // Runs the other half of this fork, if that half is the oldest job. Then a
+                    // later job may lie in the place of that half.
                     blitz::yield_job();
                     let ran = ran.clone();
                     drop(blitz::spawn_cpu(move || ran.fetch_add(1, Relaxed)));

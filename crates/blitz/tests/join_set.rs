@@ -53,7 +53,7 @@ fn every_result_comes_once() {
                             round * 1_000 + n
                         });
                     }
-                    // Slots are used again while others are still in use.
+                    // The set uses some slots again while other slots are still in use.
                     for _ in 0..700 {
                         assert!(seen.insert(set.join_next().await.unwrap().unwrap()));
                     }

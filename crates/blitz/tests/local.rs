@@ -92,7 +92,7 @@ fn remaining_tasks_go_on_when_the_set_is_awaited_again() {
         let waits = set.spawn_local(async move { gate.await.unwrap() });
         assert_eq!(set.block_on(&runtime, async { 7 }), 7);
         assert!(!waits.is_finished());
-        // Woken while the set is not awaited.
+        // This wakes the local task while the set is not awaited.
         open.send(()).unwrap();
         set.block_on(runtime.pool(), waits).unwrap();
         assert_eq!(set.block_on(runtime.handle(), async { blitz::current_num_workers() }), 2);
@@ -367,7 +367,7 @@ fn spawn_local_outside_of_a_set_says_what_to_do() {
     let text = |outcome: thread::Result<()>| *outcome.unwrap_err().downcast::<&str>().unwrap();
     let outside = text(catch_unwind(|| drop(spawn_local(async {}))));
     assert!(outside.contains("outside of a LocalSet"), "{outside}");
-    // A set is not the current one on another thread, in a task of a pool, or after its end.
+    // A set is not current on another thread, in a task of a pool, or after its run has ended.
     let set = LocalSet::new();
     let runtime = runtime(1);
     let inside = set.block_on(&runtime, async {
@@ -443,7 +443,7 @@ impl Wake for Wakes {
 }
 
 #[test]
-fn every_driver_is_woken_and_dropped_ones_are_forgotten() {
+fn every_run_is_woken_and_dropped_runs_are_forgotten() {
     let set = LocalSet::new();
     let (open, gate) = oneshot::channel::<()>();
     let waits = set.spawn_local(async move { gate.await.unwrap() });
@@ -460,8 +460,8 @@ fn every_driver_is_woken_and_dropped_ones_are_forgotten() {
     let woken: Vec<_> = counts.iter().map(|count| count.0.load(SeqCst)).collect();
     assert_eq!(woken, [1, 0, 1]);
     drop(wakers);
-    assert_eq!(Arc::strong_count(&counts[1]), 1, "its waker is dropped with it");
-    // Any of them drives all tasks.
+    assert_eq!(Arc::strong_count(&counts[1]), 1, "the waker of a dropped run is dropped");
+    // Each run polls all tasks of the set.
     assert!(first.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending());
     assert_eq!(counts[2].0.load(SeqCst), 2, "the end of the task wakes its waiter");
     assert!(third.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_ready());

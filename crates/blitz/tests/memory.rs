@@ -56,10 +56,10 @@ const SLOT: usize = 20;
 
 /// The number of idle phases in which a pool has to give memory back.
 ///
-/// One is enough, unless a thief was suspended inside a deque.
+/// One phase is enough, unless a thief was suspended inside a deque.
 const PHASES: usize = 100;
 
-/// Wakes the pool for a task, and returns once it sleeps again.
+/// Wakes the pool for a task, and returns once all workers sleep again.
 fn idle_phase(runtime: &Runtime) {
     runtime.block_on(async { runtime.handle().spawn(async {}).await.unwrap() });
     wait_for(|| runtime.pool().dump().all_sleep);
@@ -67,15 +67,15 @@ fn idle_phase(runtime: &Runtime) {
 
 /// Checks that a pool gives the memory of a burst back once it is idle again.
 ///
-/// Compares the bytes that are live before and after, on both schedulers. `burst` returns when all
-/// of its work is done. At most `waiting` of its tasks wait at the same time.
+/// Compares the bytes that are live before and after the burst, on both schedulers. `burst` returns
+/// when all of its work is done. At most `waiting` of its tasks wait at the same time.
 fn after(name: &'static str, waiting: usize, burst: impl Fn(&Runtime)) {
     static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
     let _alone = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
     for (scheduler, slots) in [(Scheduler::Stealing, 0), (Scheduler::Signal, waiting)] {
         let allowed = KEPT + slots * SLOT;
         watched(name, |watch| {
-            // No spares: the memory of a spare in service is not measured here.
+            // There are no spares, since the memory of a spare in service is not measured here.
             let builder = Runtime::builder().workers(WORKERS).spares(0).max_blocking_threads(2);
             let runtime = watch.runtime(builder.scheduler(scheduler).build().unwrap());
             idle_phase(&runtime);
@@ -96,7 +96,7 @@ fn after(name: &'static str, waiting: usize, burst: impl Fn(&Runtime)) {
     }
 }
 
-/// Calls `f` on a worker while the others are busy.
+/// Calls `f` on a worker while the other workers are busy.
 fn with_others_held(runtime: &Runtime, f: impl FnOnce() + Send) {
     let (held, released) = (AtomicUsize::new(0), AtomicBool::new(false));
     runtime.pool().install(|| {
@@ -114,7 +114,7 @@ fn with_others_held(runtime: &Runtime, f: impl FnOnce() + Send) {
     });
 }
 
-/// Counts what was done.
+/// Counts the jobs, tasks or closures that have run.
 #[derive(Clone, Default)]
 struct Done(Arc<AtomicUsize>);
 
@@ -143,7 +143,7 @@ fn jobs_of_a_worker() {
 fn jobs_from_outside() {
     after("jobs from outside", 0, |runtime| {
         let done = Done::default();
-        // One worker takes all of them at once.
+        // One worker takes all of these jobs at once.
         with_others_held(runtime, || {
             std::thread::scope(|outside| {
                 outside.spawn(|| {
@@ -189,8 +189,8 @@ fn tasks_from_outside() {
 }
 
 #[test]
-fn jobs_in_their_order() {
-    after("jobs in their order", 0, |runtime| {
+fn fifo_jobs() {
+    after("fifo jobs", 0, |runtime| {
         let done = Done::default();
         with_others_held(runtime, || {
             for _ in 0..MANY {

@@ -17,10 +17,10 @@ use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use std::sync::mpsc;
 use std::time::Duration;
 
-/// Set in a child process, which runs the program of the test.
+/// The environment variable that is set in a child process only.
 const ROLE: &str = "BLITZ_NESTING";
 
-/// Runs `program` in a process of its own, which runs the test named `test` again.
+/// Runs `program` in a child process. The child runs the test named `test` again.
 #[track_caller]
 fn in_another_process(test: &str, program: impl FnOnce()) {
     if env::var_os(ROLE).is_some() {
@@ -78,7 +78,7 @@ fn detached_jobs_that_wait_in_deep_nesting() {
                     });
                 }
             };
-            // From outside, and from a job.
+            // Spawn the jobs from outside, and then from a job.
             spawn_all();
             pool.install(spawn_all);
         };
@@ -144,7 +144,7 @@ fn jobs_that_yield_in_deep_nesting() {
     });
 }
 
-/// Calls `leaf` for each of `count` numbers, by forks.
+/// Calls `leaf` `count` times, by forks.
 fn for_each(count: usize, leaf: &(dyn Fn() + Sync)) {
     if count == 1 {
         return leaf();

@@ -1,5 +1,5 @@
 //! Sockets beside code that computes: a worker that polls a task for long does not keep events from
-//! the others.
+//! the other workers.
 
 mod common;
 
@@ -31,7 +31,7 @@ fn an_event_does_not_wait_behind_a_poll_that_waits_for_it() {
                             let mut byte = [0];
                             here.read_exact(&mut byte).await.unwrap();
                             arrived.fetch_add(1, SeqCst);
-                            // Not an await: this worker does nothing else meanwhile.
+                            // This is no await, so the worker does nothing else until it ends.
                             wait_for(|| arrived.load(SeqCst) == 2);
                         })
                     })
@@ -48,7 +48,7 @@ fn an_event_does_not_wait_behind_a_poll_that_waits_for_it() {
     }
 }
 
-/// An echo goes on while other tasks sort on all workers.
+/// An echo goes on while other tasks compute on all workers.
 #[test]
 fn an_echo_goes_on_beside_parallel_code() {
     for workers in [1, 2, 8] {

@@ -16,10 +16,10 @@ use std::process::Command;
 use std::sync::Arc;
 use std::sync::mpsc::{Sender, channel};
 
-/// Tells a child process that it is one.
+/// The environment variable that is set in a child process only.
 const ROLE: &str = "BLITZ_NET_EMFILE";
 
-/// Runs `test` in another process. `name` is that of the caller.
+/// Runs `test` in another process. `name` is the name of the calling test.
 fn in_child(name: &str, test: impl FnOnce()) {
     if std::env::var_os(ROLE).is_some() {
         return test();

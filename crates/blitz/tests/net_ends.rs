@@ -36,7 +36,7 @@ fn cancelled_operations_leave_nothing_behind() {
                 must_wait(here.readable());
             }
             assert_eq!(io_metrics(&handle).waiting, 0);
-            // Tasks that are aborted while they wait.
+            // Tasks that are aborted while they wait leave nothing behind, either.
             let udp = Arc::new(udp);
             let tasks: Vec<_> = (0..10)
                 .map(|_| {
@@ -212,7 +212,7 @@ fn sockets_can_be_used_across_runtimes_and_from_foreign_threads() {
                 here.write_all(&buf).await.unwrap();
             }
         });
-        // This thread belongs to neither.
+        // This thread belongs to neither runtime.
         blitz::block_on(async {
             for round in 0..500u32 {
                 there.write_all(&round.to_le_bytes()).await.unwrap();

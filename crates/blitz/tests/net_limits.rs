@@ -13,7 +13,7 @@ use std::env;
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 
-/// Set in a child process, which runs the other half of the test.
+/// The environment variable that tells a child process its part in a test.
 const ROLE: &str = "BLITZ_NET_LIMITS";
 
 /// Runs the test `name` once more, in another process.
@@ -31,9 +31,9 @@ fn role() -> Option<String> {
 }
 
 #[test]
-fn running_out_of_descriptors_is_an_error_and_passes() {
+fn running_out_of_descriptors_is_an_error_while_it_lasts() {
     if role().is_none() {
-        let child = child("running_out_of_descriptors_is_an_error_and_passes", "run out");
+        let child = child("running_out_of_descriptors_is_an_error_while_it_lasts", "run out");
         let output = child.wait_with_output().unwrap();
         let text = String::from_utf8_lossy(&output.stdout);
         assert!(output.status.success() && text.contains("1 passed"), "{text}");
@@ -42,7 +42,7 @@ fn running_out_of_descriptors_is_an_error_and_passes() {
     for workers in [1, 2, 8] {
         let before = descriptors().count();
         watched("out of descriptors", |watch| run_out(watch.workers(workers)));
-        assert_eq!(descriptors().count(), before, "each is closed, the driver's too");
+        assert_eq!(descriptors().count(), before, "a descriptor is left open");
     }
 }
 
@@ -70,8 +70,9 @@ fn run_out(runtime: Runtime) {
         assert_eq!(out.raw_os_error(), Some(rustix::io::Errno::MFILE.raw_os_error()), "{out}");
         assert!(clients.len() > 10 && clients.len() >= servers.len());
         let watched = io_metrics(&handle).registered;
-        assert_eq!(watched, 1 + clients.len() + servers.len(), "what failed is not watched");
-        // There is room again, and the connection that waited is still there.
+        assert_eq!(watched, 1 + clients.len() + servers.len(), "failed sockets are not watched");
+        // Closing some sockets makes room again. A connection that could not be accepted is still
+        // there.
         servers.truncate(5);
         for number in servers.len()..clients.len().min(10) {
             drop(clients.swap_remove(number));
@@ -130,7 +131,8 @@ fn ten_thousand_connections_at_once() {
             for number in 1..=wanted {
                 let (stream, _) = listener.accept().await.unwrap();
                 if number == wanted {
-                    // All are there at once: no client leaves before the last one has its echo.
+                    // All connections are open at once: no client leaves before the last client has
+                    // its echo.
                     assert!(io_metrics(&handle).registered > wanted);
                 }
                 served.spawn(echo(stream));

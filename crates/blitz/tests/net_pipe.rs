@@ -63,7 +63,8 @@ fn packets_of_a_pipe_do_not_wait_for_the_next_one() {
     on_each_size("packets", || async {
         let (sender, mut receiver) = pipe().unwrap();
         fcntl_setfl(&sender, fcntl_getfl(&sender).unwrap() | OFlags::DIRECT).unwrap();
-        // Both are there before the first is read, and no event comes for the second.
+        // Both packets are in the pipe before the first one is read. So no event comes for the
+        // second packet.
         sender.try_write(b"one").unwrap();
         sender.try_write(b"two").unwrap();
         let mut buf = [0; 16];

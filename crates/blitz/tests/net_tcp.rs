@@ -25,7 +25,7 @@ async fn echo_server() -> (SocketAddr, blitz::JoinHandle<()>) {
 
 /// Returns a socket that does not listen, and its address.
 ///
-/// No other socket can take the address meanwhile.
+/// As long as the socket exists, no other socket can take the address.
 fn without_a_listener() -> (TcpSocket, SocketAddr) {
     let held = TcpSocket::new_v4().unwrap();
     held.bind((Ipv4Addr::LOCALHOST, 0).into()).unwrap();
@@ -58,7 +58,7 @@ fn an_echo_brings_back_what_was_sent() {
 }
 
 #[test]
-fn a_socket_is_written_without_its_reactor() {
+fn the_debug_text_of_a_socket_omits_its_reactor() {
     on_each_size("debug", || async {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let stream = TcpStream::connect(listener.local_addr().unwrap()).await.unwrap();
@@ -72,7 +72,7 @@ fn a_socket_is_written_without_its_reactor() {
 fn many_small_buffers_arrive_however_many_the_system_takes_at_once() {
     on_each_size("many small buffers", || async {
         let (mut here, mut there) = tcp_pair().await;
-        // One, a few that fit together, and more of them than a list may have.
+        // One buffer, a few small ones, a few larger ones, and more than one system call takes.
         for (count, length) in [(1, 3), (7, 5), (7, 500), (2_500, 1)] {
             let sent = pattern(count * length);
             let mut slices: Vec<IoSlice<'_>> = sent.chunks(length).map(IoSlice::new).collect();
@@ -224,7 +224,7 @@ fn a_slow_reader_holds_the_writer_up() {
     on_each_size("backpressure", || async {
         let (mut here, mut there) = tcp_pair().await;
         let chunk = pattern(64 * 1024);
-        // Until the system takes no more.
+        // Write until the system takes no more.
         let mut taken = 0;
         loop {
             match here.try_write(&chunk) {

@@ -41,7 +41,7 @@ fn packets_arrive_whole() {
 }
 
 #[test]
-fn polled_and_tried() {
+fn packets_can_be_polled_for_and_tried_for() {
     on_each_size("udp poll", || async {
         let here = UdpSocket::bind("127.0.0.1:0").await.unwrap();
         let there = UdpSocket::bind("127.0.0.1:0").await.unwrap();
@@ -77,7 +77,7 @@ fn a_packet_without_a_receiver_is_an_error_once_and_no_busy_loop() {
         client.send(b"anybody?").await.unwrap();
         let error = client.recv(&mut [0; 8]).await.unwrap_err();
         assert_eq!(error.kind(), ErrorKind::ConnectionRefused);
-        // The error is used up: the next attempt has to wait, and waits.
+        // The error was returned once. Further attempts would have to wait.
         let mut buf = [0; 8];
         assert_eq!(client.try_recv(&mut buf).unwrap_err().kind(), ErrorKind::WouldBlock);
         assert_eq!(client.try_recv(&mut buf).unwrap_err().kind(), ErrorKind::WouldBlock);

@@ -15,7 +15,7 @@ use std::pin::pin;
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use std::task::{Context, Waker};
 
-/// A path without a file. Dropping this removes a file that was made there.
+/// A path without a file. Dropping this value removes a file that was made there.
 struct Spot(PathBuf);
 
 impl Spot {
@@ -36,7 +36,7 @@ impl Drop for Spot {
 #[test]
 fn a_peer_without_a_process_id_has_none() {
     blitz::block_on(async {
-        // A stream that is not connected has no peer: the system says 0.
+        // A stream that is not connected has no peer: the system says that the process id is 0.
         let socket = socket2::Socket::new(socket2::Domain::UNIX, socket2::Type::STREAM, None);
         let socket = socket.unwrap();
         socket.set_nonblocking(true).unwrap();
@@ -46,7 +46,7 @@ fn a_peer_without_a_process_id_has_none() {
 }
 
 #[test]
-fn a_stream_between_processes_of_one_machine() {
+fn a_stream_at_a_path_echoes_and_knows_its_peer() {
     on_each_size("unix stream", || async {
         let spot = Spot::new();
         let error = UnixStream::connect(&spot.0).await.unwrap_err();

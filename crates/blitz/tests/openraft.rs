@@ -66,8 +66,8 @@ impl AsyncRuntime for Blitz {
 
     /// Builds a runtime with a paused clock.
     ///
-    /// Parts of the suite bound a sleep from above, or expect that it has not ended yet. That holds
-    /// on a busy machine only if the time stands still.
+    /// Some tests of the suite expect that a sleep ends in time, or that a sleep has not ended yet.
+    /// On a busy machine these tests pass only with a clock that stands still.
     fn new(threads: usize) -> Blitz {
         Blitz(Runtime::builder().workers(threads).start_paused(true).build().unwrap())
     }

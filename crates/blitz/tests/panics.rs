@@ -92,7 +92,8 @@ fn in_a_poll() {
 #[test]
 fn in_the_drop_of_a_future() {
     let heard = heard("in_the_drop_of_a_future", |runtime| {
-        // A future that is dropped by a cancellation: only its panic is reported.
+        // A cancellation drops these futures. The panic of the drop takes the place of the
+        // cancellation.
         let parked = |name| {
             runtime.spawn(async move {
                 let _bomb = Bomb(name);
@@ -107,7 +108,7 @@ fn in_the_drop_of_a_future() {
         waited.abort();
         abort.abort();
         assert_eq!(text(&waited.join().unwrap_err().into_panic()), "cancelled");
-        // A future that is dropped after its last poll: its output exists already.
+        // These futures are dropped after their last poll, when the outcome of the task is known.
         struct Ready(#[expect(dead_code, reason = "held for its drop")] Bomb, Option<u32>);
         impl Future for Ready {
             type Output = u32;
@@ -132,9 +133,11 @@ fn in_the_drop_of_an_output() {
             wait.await.unwrap();
             Bomb("output of a detached task")
         }));
-        // Sent after the handle is gone: the handle of an ended task would drop the output here.
+        // The task gets its message after the handle is gone. Otherwise the task might end first,
+        // and the drop of the handle would drop the output on this thread.
         go.send(()).unwrap();
-        // An output that the owner of the handle drops panics there, whether it was fetched or not.
+        // If the owner of the handle drops the output, the panic reaches that owner, whether the
+        // output was fetched or not.
         let fetched = runtime.spawn(async { Bomb("fetched") }).join().unwrap();
         let caught = |drop: &mut dyn FnMut()| {
             std::panic::catch_unwind(std::panic::AssertUnwindSafe(drop)).unwrap_err()
@@ -203,7 +206,8 @@ fn a_waker_may_look_at_the_job_when_it_is_cloned_woken_and_dropped() {
         let mut job = runtime.spawn_blocking(move || wait.recv().unwrap());
         let abort = job.abort_handle();
         for _ in 0..3 {
-            // Each waker replaces the one before, which is dropped; the join replaces the last one.
+            // Each waker replaces the previous waker, which is then dropped. The join replaces the
+            // last waker.
             let waker = Waker::from(Arc::new(Looks(abort.clone(), AtomicUsize::new(0))));
             assert!(Pin::new(&mut job).poll(&mut Context::from_waker(&waker)).is_pending());
         }
@@ -261,7 +265,7 @@ fn with_a_payload_that_panics_in_its_drop() {
         let dropped = std::panic::AssertUnwindSafe(|| drop(payload.take()));
         assert_eq!(text(&std::panic::catch_unwind(dropped).unwrap_err()), "payload");
     });
-    // The handler got the payload, and its drop panicked there.
+    // The handler got the payload, and the drop of the payload panicked inside of the handler.
     assert_eq!(heard, [["no text"]; 2]);
 }
 
@@ -319,7 +323,8 @@ fn while_the_runtime_ends() {
                 if n % 2 == 0 {
                     drop(task);
                 } else {
-                    // Dropped after the end of the task, with the panic that no thread has read.
+                    // This handle is dropped after its task has ended, together with the panic,
+                    // which no thread has read.
                     std::thread::spawn(move || drop(finished(task)));
                 }
             }

@@ -64,7 +64,7 @@ fn output_and_status_are_returned() {
 #[test]
 fn large_outputs_on_both_pipes_do_not_wait_for_each_other() {
     on_each_size("large outputs", || async {
-        // Each is more than fits into a pipe.
+        // Each output is more than fits into a pipe.
         let script = "head -c 300000 /dev/zero >&2; head -c 300000 /dev/zero; echo end";
         let output = sh(script).output().await.unwrap();
         assert_eq!((output.stdout.len(), output.stderr.len()), (300_004, 300_000));
@@ -113,7 +113,7 @@ fn many_small_buffers_go_into_a_pipe() {
     on_each_size("small buffers into a pipe", || async {
         let mut cat = cat();
         let (mut stdin, mut stdout) = (cat.stdin.take().unwrap(), cat.stdout.take().unwrap());
-        // More than the system takes at once.
+        // There are more buffers than the system takes at once.
         let sent: Vec<u8> = (0..2_500u32).map(|n| n as u8).collect();
         let mut slices: Vec<IoSlice<'_>> = sent.chunks(1).map(IoSlice::new).collect();
         let mut rest = &mut slices[..];
@@ -249,7 +249,7 @@ fn a_child_is_killed_with_its_handle_if_that_is_wanted() {
         drop(child);
         gone(number).await;
         drop(stdin);
-        // The same if a future that collects the child's output drops the child.
+        // The child is also killed if the future that collects its output is dropped.
         let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
         let number = pid(&child);
         let stdin = child.stdin.take();
@@ -260,7 +260,7 @@ fn a_child_is_killed_with_its_handle_if_that_is_wanted() {
 }
 
 #[test]
-fn a_child_that_outlives_its_runtime_is_seen_to_later() {
+fn a_child_that_outlives_its_runtime_is_reaped_later() {
     for workers in [1, 2, 8] {
         watched("outlives", |watch| {
             let runtime = watch.workers(workers);
@@ -331,7 +331,7 @@ fn a_thread_outside_of_every_runtime_can_start_children() {
 fn a_closure_runs_in_the_child_before_the_program() {
     on_each_size("pre_exec", || async {
         let mut command = sh("umask");
-        // SAFETY: both calls of the closures are single system calls.
+        // SAFETY: the closure only makes one system call.
         unsafe {
             command.pre_exec(|| {
                 rustix::process::umask(rustix::fs::Mode::RWXO);

@@ -1,5 +1,5 @@
-//! Children when there are no more descriptors. This is a process of its own, because the limit is
-//! for the whole process.
+//! Children when there are no more descriptors. This target is a process of its own, because the
+//! limit is for the whole process.
 
 mod common;
 
@@ -17,9 +17,10 @@ fn has_children() -> bool {
     !matches!(waitid(WaitId::All, options), Err(Errno::CHILD))
 }
 
-/// Opens descriptors until all lower numbers are in use.
+/// Opens files until all numbers below the last descriptor are in use.
 ///
-/// Also returns the last number. The limit applies to the numbers, not to how many are open.
+/// Returns the files and the last number. The limit applies to the numbers of descriptors, not to
+/// how many are open.
 fn without_gaps() -> (Vec<File>, u64) {
     let names = std::fs::read_dir("/proc/self/fd").unwrap();
     let numbers = names.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok());

@@ -52,7 +52,8 @@ fn rayon_1105_a_call_into_another_pool_starts_no_other_job_of_the_callers_pool()
     watched("rayon_1105", |watch| {
         let outer = watch.pool(descendants_only(2));
         let inner = watch.pool(descendants_only(2));
-        // A spare may take the place of a worker that waits.
+        // There are more flags than workers, because a spare may take the place of a worker that
+        // waits.
         let busy: Vec<_> = (0..64).map(|_| AtomicBool::new(false)).collect();
         let calls = AtomicUsize::new(0);
         let work = |_: usize| {
@@ -102,8 +103,8 @@ fn rayon_1142_an_iterator_behind_a_lock_may_itself_use_the_pool() {
 }
 
 #[test]
-fn leaf_that_blocks_on_its_sibling_ends_although_the_pool_was_asleep() {
-    watched("leaf_that_blocks_on_its_sibling", |watch| {
+fn a_half_that_blocks_on_the_other_ends_although_the_pool_was_asleep() {
+    watched("half_that_blocks_on_the_other", |watch| {
         let pool = watch.pool(Pool::builder().workers(2).build().unwrap());
         for _ in 0..500 {
             let barrier = std::sync::Barrier::new(2);
@@ -159,7 +160,7 @@ fn panics_whose_payload_panics_end_no_worker() {
     struct Bomb;
     impl Drop for Bomb {
         fn drop(&mut self) {
-            // Not while unwinding: a second panic would abort the process.
+            // While the thread unwinds, a second panic would abort the process.
             if !std::thread::panicking() {
                 panic!("dropped");
             }
@@ -246,7 +247,7 @@ fn a_failed_start_does_not_wait_for_threads_that_a_spawner_keeps() {
 }
 
 #[test]
-fn a_task_that_yields_to_one_that_blocks_goes_on_elsewhere() {
+fn a_task_that_yields_to_a_task_that_blocks_goes_on_elsewhere() {
     watched("yields_to_a_blocker", |watch| {
         let pool = watch.pool(common::pool(2));
         for _ in 0..50 {
@@ -378,7 +379,7 @@ fn neon_2975_a_worker_may_block_on_a_lock_whose_owner_is_in_its_lifo_slot() {
             }
             let first = runtime.spawn(async move {
                 wake.send(()).unwrap();
-                // Sync code below async code: it parks the thread, and the worker with it.
+                // This is sync code that async code calls. It parks the thread, and so the worker.
                 *lock.blocking_lock() += 1;
             });
             first.join().unwrap();
@@ -416,7 +417,7 @@ fn tokio_2376_runtimes_are_started_blocked_on_and_dropped_inside_of_each_other()
 
 #[test]
 fn a_task_that_yields_while_another_pool_ends_goes_on_elsewhere() {
-    /// Reports that its thread is at its very end.
+    /// Reports that its thread drops its thread-locals, and so is at its very end.
     struct Ended(Arc<AtomicBool>);
     impl Drop for Ended {
         fn drop(&mut self) {
@@ -447,8 +448,9 @@ fn a_task_that_yields_while_another_pool_ends_goes_on_elsewhere() {
                     async move {
                         polled.store(true, SeqCst);
                         if std::thread::current().id() == here {
-                            // The worker that polls this is done with the other pool, and the
-                            // second worker sleeps.
+                            // Wait until the other pool's thread has ended. Then the drop below on
+                            // this stack need not wait any more. Also wait until the second worker
+                            // sleeps.
                             wait_for(|| ended.load(SeqCst));
                             wait_for(|| pool.dump().sleeping >= 1);
                         }
@@ -476,7 +478,8 @@ fn a_task_that_yields_on_top_of_a_wait_that_ends_goes_on_elsewhere() {
                     let (pool, polled) = (pool.clone(), polled.clone());
                     blitz::spawn(async move {
                         polled.store(true, SeqCst);
-                        // The wait below on the stack is over, and the other worker sleeps.
+                        // Wait until the other worker sleeps. By then it has run the stolen half,
+                        // so the wait below on this stack is over.
                         wait_for(|| pool.dump().sleeping >= 1);
                         blitz::task::yield_now().await;
                         send.send(7).unwrap();

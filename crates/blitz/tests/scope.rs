@@ -31,7 +31,7 @@ fn every_job_runs_before_the_scope_ends() {
 
 #[test]
 fn one_worker_runs_newest_first_and_fifo_oldest_first() {
-    // A spare would run some of them if the worker has no processor for long.
+    // A spare would run some of the jobs if the worker has no processor for long.
     let pool = blitz::Pool::builder().workers(1).spares(0).build().unwrap();
     let order = Mutex::new(Vec::new());
     pool.scope(|s| {
@@ -56,7 +56,7 @@ fn in_place_bodies_stay_on_their_thread() {
         let pool = watch.pool(pool(2));
         let here = std::thread::current().id();
         let ran = AtomicUsize::new(0);
-        // A body that cannot be sent to another thread.
+        // The body uses this value, so it cannot be sent to another thread.
         let stays = std::rc::Rc::new(1);
         pool.in_place_scope(|s| {
             assert_eq!(std::thread::current().id(), here);

@@ -12,7 +12,7 @@ use std::ffi::{c_int, c_long, c_ulong};
 use std::process::{Command, Stdio};
 use std::sync::mpsc;
 
-/// Set in a child process, to the error that its filter returns.
+/// The environment variable with the error that a child's filter returns.
 const ROLE: &str = "BLITZ_SECCOMP_ERROR";
 
 const EPERM: u32 = 1;
@@ -127,19 +127,19 @@ fn barrier_4_pools_keep_working_when_membarrier_is_forbidden() {
         }
         let had_fence = blitz::diagnostics().asymmetric_fence;
         if !forbid(MEMBARRIER, error) {
-            // Without filters there is nothing that could forbid the call.
+            // The system has no filters, so nothing can forbid the call.
             return;
         }
         assert!(membarrier_is_refused());
         for runtime in &runtimes {
-            // Workers sleep, wake and fork until one of them has asked for the fence.
+            // Workers sleep, wake and fork until one of them has asked for the fence in vain.
             for _ in 0..100 {
                 work(runtime);
             }
             while had_fence && blitz::diagnostics().asymmetric_fence {
                 work(runtime);
             }
-            // By now every fork is published: one half may wait for the other.
+            // From now on workers publish every fork at once, so one half may wait for the other.
             for _ in 0..100 {
                 wait_until_all_sleep(runtime);
                 let (send, receive) = mpsc::channel();
@@ -158,7 +158,7 @@ fn wait_until_all_sleep(runtime: &blitz::Runtime) {
     wait_for(|| runtime.pool().dump().all_sleep);
 }
 
-/// Forks, spawns, sleeps, wakes.
+/// Makes the runtime fork, spawn and wake; returns once all workers sleep again.
 fn work(runtime: &blitz::Runtime) {
     assert_eq!(runtime.pool().install(|| fib(12)), 144);
     let sum = runtime.block_on(async {

@@ -53,13 +53,13 @@ fn an_abort_waits_for_the_end_of_the_shield() {
             assert!(!task.is_finished());
             go.send(()).unwrap();
             assert!(task.join().unwrap_err().is_cancelled());
-            assert_eq!(steps.load(SeqCst), 11, "to the shield's end, and on to the next wait");
+            assert_eq!(steps.load(SeqCst), 11, "the task runs to the next wait after the shield");
         }
     });
 }
 
 #[test]
-fn an_abort_before_the_shield_takes_effect_before_it() {
+fn an_abort_before_the_shield_keeps_the_section_from_beginning() {
     watched("an_abort_before_the_shield", |watch| {
         let runtime = watch.workers(1);
         let (go, wait) = oneshot::channel::<()>();
@@ -109,7 +109,7 @@ fn inner_shields_end_before_outer_ones() {
         task.abort();
         go.send(()).unwrap();
         wait_for(|| runtime.metrics().tasks.polled >= 2);
-        assert!(!task.is_finished(), "the outer one still holds");
+        assert!(!task.is_finished(), "the outer shield still holds");
         last.send(()).unwrap();
         assert_eq!(task.join().unwrap(), 7);
     });
@@ -149,7 +149,8 @@ fn a_shield_that_is_dropped_or_whose_future_panics_has_ended() {
             inner.0.await;
         });
         assert!(panics.join().unwrap_err().is_panic());
-        drop(runtime); // which would wait for a shield
+        // The drop would wait for a shield that has not ended.
+        drop(runtime);
     });
 }
 
@@ -215,7 +216,7 @@ fn the_end_of_the_runtime_waits_for_shields_and_cancels_the_rest() {
 }
 
 #[test]
-fn a_section_begun_while_the_runtime_ends_is_finished_or_was_not_begun() {
+fn a_section_at_the_end_of_the_runtime_is_finished_or_never_begins() {
     watched("a_section_begun_while_the_runtime_ends", |watch| {
         let (begun, ended) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
         for workers in [1, 2, 8] {
@@ -278,7 +279,8 @@ fn a_forgotten_shield_ends_with_its_task() {
                 panic!("expected");
             });
             assert!(panics.join().unwrap_err().is_panic());
-            drop(runtime); // which would wait for a shield
+            // The drop would wait for a shield that has not ended.
+            drop(runtime);
             assert!(tally.is_even());
         }
     });
@@ -298,7 +300,7 @@ fn a_forgotten_shield_ends_with_its_task_while_the_runtime_ends() {
             let handle = runtime.handle();
             wait_for_parked(&handle, 2);
             let dropping = std::thread::spawn(move || drop(runtime));
-            // Wait until the handle's count is gone, and only that of the section is left.
+            // Wait until the pool handle's hold is gone, and only the section's hold is left.
             wait_for(|| handle.dump().alive == 1);
             assert!(!dropping.is_finished() && !other.is_finished());
             go.send(7).unwrap();
@@ -310,7 +312,7 @@ fn a_forgotten_shield_ends_with_its_task_while_the_runtime_ends() {
 }
 
 #[test]
-fn a_section_that_outlives_its_task_is_given_back_once() {
+fn the_hold_of_a_section_that_outlives_its_task_is_given_back_once() {
     watched("a_section_that_outlives_its_task", |watch| {
         for workers in [1, 2, 8] {
             let runtime = watch.workers(workers);

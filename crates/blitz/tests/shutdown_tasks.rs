@@ -46,7 +46,7 @@ fn drop_in(place: Place, runtime: Runtime, other: &Runtime) {
         drop(runtime);
         dropped.send(()).unwrap();
     };
-    // Does not wait for the results: the end of the runtime may cancel these tasks.
+    // This does not wait for the results of tasks, because the end of the runtime may cancel them.
     match place {
         Place::Outside => end(),
         Place::OwnTask => drop(handle.spawn(async move { end() })),
@@ -232,7 +232,7 @@ impl<F: FnMut()> Drop for OnDrop<F> {
     }
 }
 
-/// Parks `count` tasks with guards, drops the runtime, checks that none is left.
+/// Parks `count` tasks with guards, drops the runtime, checks that no task waits.
 fn end_with<G: Send + 'static>(runtime: Runtime, count: u64, mut guard: impl FnMut(u64) -> G) {
     let handle = runtime.handle();
     for n in 0..count {
@@ -281,8 +281,8 @@ fn drop_handlers_may_wake_abort_and_drop_handles_of_others() {
         for workers in WORKERS {
             let tally = Tally::default();
             let runtime = runtime(workers);
-            // A ring of tasks: when one is dropped, it wakes all of them, aborts the next one and
-            // drops the handle of the next one.
+            // The tasks form a circle. When a task is dropped, it wakes all tasks, aborts the next
+            // task and drops the handle of the next task.
             let links: Vec<Arc<Mutex<Option<JoinHandle<()>>>>> =
                 (0..50).map(|_| Arc::default()).collect();
             let wakers: Arc<Mutex<Vec<Waker>>> = Arc::default();
@@ -437,7 +437,7 @@ fn wakers_outlive_their_runtime() {
 }
 
 #[test]
-fn closures_that_wait_for_tasks_do_not_keep_them() {
+fn tasks_are_cancelled_although_closures_wait_for_them() {
     watched("closures_that_wait_for_tasks", |watch| {
         for workers in WORKERS {
             let runtime = watch.workers(workers);
@@ -466,7 +466,8 @@ fn closures_that_wait_for_tasks_do_not_keep_them() {
 #[test]
 fn a_poll_that_blocks_until_another_task_ends_does_not_keep_the_runtime() {
     watched("a_poll_that_blocks_until_another_task_ends", |watch| {
-        // At least two workers: one is stuck, and another can cancel the task that it waits for.
+        // There are at least two workers. One is stuck, and another one can cancel the task for
+        // which the stuck worker waits.
         for workers in [2, 3, 8].repeat(10) {
             let runtime = watch.workers(workers);
             let (begun, begins) = std::sync::mpsc::channel();

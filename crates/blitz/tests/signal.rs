@@ -12,7 +12,7 @@ use std::io::ErrorKind;
 use std::pin::pin;
 use std::task::{Context, Poll, Waker};
 
-/// Sends a signal to this thread. The handler has run when this returns.
+/// Sends a signal to this thread; returns after the signal's handler has run.
 fn send(signal: Signal) {
     raise(signal.as_raw()).unwrap();
 }
@@ -42,7 +42,7 @@ fn several_signals_before_a_poll_are_one() {
         let kind = SignalKind::user_defined2();
         let mut idle = signal(kind).unwrap();
         let mut busy = signal(kind).unwrap();
-        // More than fit into the socket that announces them.
+        // These are more signals than fit into the socket that announces them.
         for _ in 0..2_000 {
             send(Signal::USR2);
             assert_eq!(busy.recv().await, Some(()));
@@ -142,7 +142,7 @@ fn listeners_leave_nothing_behind() {
             let kinds = [SignalKind::alarm(), SignalKind::io()];
             let listeners: Vec<_> =
                 (0..10).flat_map(|_| kinds).map(|kind| signal(kind).unwrap()).collect();
-            // One descriptor for each signal, however many listeners there are.
+            // There is one descriptor for each signal, however many listeners there are.
             assert_eq!(io_metrics(&runtime.handle()).registered, 2);
             let mut waiting = listeners;
             for listener in &mut waiting {
@@ -156,7 +156,7 @@ fn listeners_leave_nothing_behind() {
 }
 
 #[test]
-fn no_more_come_when_the_runtime_has_ended() {
+fn listeners_get_no_more_signals_when_the_runtime_has_ended() {
     watched("ended", |watch| {
         for workers in [1, 2, 8] {
             let runtime = watch.workers(workers);

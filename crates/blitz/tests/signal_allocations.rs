@@ -18,7 +18,7 @@ thread_local! {
 static COUNTING: AtomicBool = AtomicBool::new(false);
 static ALLOCATIONS: AtomicUsize = AtomicUsize::new(0);
 
-/// Counts allocations of the workers and of the thread that wakes them.
+/// Counts allocations of the workers and of the thread that wakes the tasks.
 struct Counted;
 
 #[global_allocator]
@@ -53,7 +53,9 @@ unsafe impl GlobalAlloc for Counted {
     }
 }
 
-/// A task that others wake. A few times it wakes itself and its neighbour.
+/// What a task of the circle shares with the thread that wakes it.
+///
+/// In its next `wakes_left` polls the task wakes itself and its neighbour.
 #[derive(Default)]
 struct Member {
     waker: OnceLock<Waker>,
@@ -66,7 +68,8 @@ fn poll(circle: &[Member], place: usize, context: &Context<'_>) -> Poll<()> {
     member.waker.get_or_init(|| context.waker().clone());
     let one_less = |left: usize| left.checked_sub(1);
     if member.wakes_left.fetch_update(SeqCst, SeqCst, one_less).is_ok() {
-        // This task goes to the yield queue; its neighbour to the LIFO slot, and then to the tree.
+        // This task goes to the yield queue. Its neighbour goes to the LIFO slot, and then to the
+        // tree.
         context.waker().wake_by_ref();
         wake(&circle[(place + 1) % circle.len()]);
     }
@@ -83,8 +86,8 @@ fn wake(member: &Member) {
 fn nothing_is_allocated_once_tasks_have_their_slots() {
     watched("nothing is allocated", |watch| {
         for workers in [1, 2, 8] {
-            // With spares the watch asks the system about workers that get stuck, and a spare that
-            // starts needs memory.
+            // There are no spares. With spares the watch would ask the system about workers that
+            // get stuck, and a spare that starts would need memory.
             let builder = Runtime::builder().workers(workers).spares(0);
             let builder = builder.scheduler(Scheduler::Signal);
             let runtime = watch.runtime(builder.build().unwrap());
@@ -94,7 +97,8 @@ fn nothing_is_allocated_once_tasks_have_their_slots() {
                 drop(runtime.spawn(poll_fn(move |context| poll(&circle, place, context))));
             }
             wait_for(|| circle.iter().all(|member| member.waker.get().is_some()));
-            // A worker allocates its recorder with its first event, so make each record one now.
+            // A worker allocates its recorder with its first event, so each worker records an event
+            // now.
             runtime.broadcast(|_| region("first", || ()));
             IS_COUNTED.set(true);
             for round in 0..20 {

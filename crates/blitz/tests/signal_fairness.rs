@@ -1,5 +1,5 @@
-//! Tasks of a worker that blocks, in its leaves or in its yield queue, are polled by workers that
-//! are never idle.
+//! A worker that blocks may have tasks in its leaves or in its yield queue. Workers that are never
+//! idle poll these tasks.
 
 mod common;
 
@@ -13,7 +13,7 @@ use std::task::{Poll, Waker};
 
 /// Enough tasks to use the leaves of both workers.
 const MEMBERS: usize = 256;
-/// How many of them are always runnable.
+/// The number of members that are always runnable.
 const BUSY: usize = 8;
 
 /// A task that waits until it is woken, again and again.
@@ -21,9 +21,9 @@ const BUSY: usize = 8;
 struct Member {
     waker: OnceLock<Waker>,
     polls: AtomicU64,
-    /// The tasks that it wakes in each poll.
+    /// The tasks that this task wakes in each poll.
     ///
-    /// They are two others, so that one of them is evicted into the tree.
+    /// There are two, so that one of them is evicted from the LIFO slot into the tree.
     wakes: Mutex<Vec<Arc<Member>>>,
 }
 
@@ -43,7 +43,7 @@ impl Member {
     }
 
     fn wake(&self) {
-        self.waker.get().expect("it has been polled").wake_by_ref();
+        self.waker.get().expect("the task has been polled").wake_by_ref();
     }
 
     fn polls(&self) -> u64 {
@@ -165,8 +165,8 @@ fn a_busy_worker_polls_tasks_in_the_leaves_of_one_that_blocks() {
 }
 
 #[test]
-fn a_busy_worker_polls_tasks_that_one_that_blocks_took_behind_another() {
-    watched("tasks that were taken behind another", |watch| {
+fn a_busy_worker_polls_tasks_in_the_yield_queue_of_one_that_blocks() {
+    watched("tasks in the yield queue", |watch| {
         for _ in 0..5 {
             let stage = Stage::new(watch);
             let waiting = stage.in_leaves_of(stage.blocked);

@@ -1,4 +1,5 @@
-//! The additional promises of the signal scheduler.
+//! Two promises of the signal scheduler: tasks of a stuck worker run, and one task wakes at most
+//! one worker.
 
 mod common;
 
@@ -22,7 +23,7 @@ struct Crowd {
 }
 
 impl Crowd {
-    /// Spawns `tasks` tasks. Call it on a worker.
+    /// Spawns `tasks` tasks into the pool of the current worker.
     fn start(&self, tasks: usize) {
         for _ in 0..tasks {
             let crowd = self.clone();
@@ -42,7 +43,7 @@ impl Crowd {
 }
 
 #[test]
-fn tasks_in_the_part_of_a_worker_that_is_stuck_run_although_all_others_have_enough() {
+fn tasks_in_the_part_of_a_stuck_worker_run_although_all_other_workers_are_busy() {
     watched("the part of a stuck worker", |watch| {
         // A spare would poll tasks in the place of the stuck worker.
         let builder = Pool::builder().workers(2).spares(0).scheduler(Scheduler::Signal);
@@ -58,7 +59,7 @@ fn tasks_in_the_part_of_a_worker_that_is_stuck_run_although_all_others_have_enou
         let starter = crowd.clone();
         pool.spawn(async move { starter.start(6) }).join().unwrap();
         wait_for(|| crowd.polls.load(SeqCst) > 1_000);
-        // So many that each worker's part has some of them.
+        // These are so many tasks that each worker's part of the tree has some of them.
         let tasks: Vec<_> = (0..200).map(|n| pool.spawn(async move { n })).collect();
         for (n, task) in tasks.into_iter().enumerate() {
             assert_eq!(task.join().unwrap(), n);

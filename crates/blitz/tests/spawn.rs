@@ -44,7 +44,7 @@ fn a_panic_is_the_handles_error() {
     assert!(error.is_panic());
     assert_eq!(error.to_string(), "the job panicked: number 7");
     assert_eq!(*error.into_panic().downcast::<String>().unwrap(), "number 7");
-    assert_eq!(pool.metrics().panics_reported, 0, "it was the handle's business");
+    assert_eq!(pool.metrics().panics_reported, 0, "the handle got the panic");
 }
 
 #[test]

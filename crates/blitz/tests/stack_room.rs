@@ -96,7 +96,7 @@ fn block_on_for_an_own_job_with_two_fifths_of_the_stack_free_in_deep_nesting() {
     assert_eq!(seven.unwrap(), 7);
 }
 
-/// The same on all workers at once: none of them could steal the job of another.
+/// All workers wait for own jobs at once, so no worker can steal such a job.
 #[test]
 fn block_on_for_own_jobs_on_all_workers_with_two_fifths_of_the_stack_free_in_deep_nesting() {
     let all = within(|| {
@@ -160,7 +160,9 @@ fn a_task_that_yields_beside_a_wait_for_the_outside_lets_others_go() {
     });
 }
 
-/// The same for the default policy, on a stack that is more than half used.
+/// Under the default policy a task that yields starves no other task, either.
+///
+/// The wait is on a stack that is more than half used.
 #[test]
 fn a_task_that_yields_beside_a_wait_deep_in_the_stack_lets_others_go_in_deep_nesting() {
     within(|| {
@@ -195,7 +197,7 @@ async fn forget_a_section() {
     forget(section);
 }
 
-/// No worker is ever idle, and still one gives the forgotten section back.
+/// A worker gives back the section's hold, although no worker is ever idle.
 #[test]
 fn a_forgotten_shield_ends_beside_a_task_that_yields() {
     for workers in [1, 2] {
@@ -226,7 +228,9 @@ fn a_forgotten_shield_ends_beside_a_task_that_yields() {
     }
 }
 
-/// All workers wait for something outside the pool, and one gives the section back.
+/// A worker gives back the section's hold, although all workers wait.
+///
+/// They wait for closures on blocking threads.
 #[test]
 fn a_forgotten_shield_ends_beside_a_wait_for_the_outside() {
     for workers in [1, 2] {
@@ -262,7 +266,7 @@ fn a_forgotten_shield_ends_beside_a_wait_for_the_outside() {
                 std::thread::yield_now();
             }
             let dropping = std::thread::spawn(move || drop(runtime));
-            // The hold of the dropped runtime is gone; that of the section is left.
+            // Wait until the hold of the dropped runtime is gone, and only the section's is left.
             wait_for(|| handle.dump().task_holds == 1);
             go.send(7).unwrap();
             assert_eq!(task.join().unwrap(), 7);
@@ -281,7 +285,7 @@ impl std::task::Wake for Blocks {
     }
 }
 
-/// Each waker waits, and the wait visits the driver, which has more of them.
+/// Each waker waits, and the wait visits the driver, which has more such wakers.
 #[test]
 fn wakers_that_wait_do_not_pile_up() {
     for workers in [1, 2] {
@@ -296,7 +300,7 @@ fn wakers_that_wait_do_not_pile_up() {
             let mut sleeps: Vec<_> = (0..count)
                 .map(|_| Box::pin(blitz::time::sleep(Duration::from_millis(300))))
                 .collect();
-            // On a busy machine the time of some may have come: those call no waker.
+            // On a busy machine some sleeps may be over at their first poll. These call no waker.
             let mut waiting = 0;
             for sleep in &mut sleeps {
                 waiting += usize::from(sleep.as_mut().poll(&mut context).is_pending());
@@ -316,7 +320,7 @@ impl Drop for WaitsInDrop {
     }
 }
 
-/// The drop of each cancelled task waits, and the wait could cancel the next.
+/// The drop of each cancelled task waits, and the wait could cancel the next task.
 #[test]
 fn cancelled_tasks_that_wait_in_their_drops_do_not_pile_up() {
     for workers in [1, 2] {

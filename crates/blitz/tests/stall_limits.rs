@@ -1,5 +1,5 @@
-//! Nothing stalls a pool at its limits, either: a full stack, no spare left, no thread left in the
-//! system. Also: spares and the relief worker leave nothing behind.
+//! Nothing stalls a pool at its limits: with full stacks, without spares, without threads that the
+//! system could start. Spares and the relief worker leave nothing behind.
 
 mod common;
 
@@ -14,10 +14,10 @@ use std::sync::mpsc::channel;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-/// Tells a child process that it is one.
+/// The environment variable that is set in a child process only.
 const ROLE: &str = "BLITZ_STALL_LIMITS";
 
-/// Runs `test` in another process. `name` is that of the caller.
+/// Runs `test` in another process. `name` is the name of the calling test.
 fn in_child(name: &str, test: impl FnOnce()) {
     if std::env::var_os(ROLE).is_some() {
         return test();
@@ -163,7 +163,7 @@ fn spares_that_come_and_go_thousands_of_times_leave_nothing() {
         });
         assert!(begun.load(SeqCst) > 6, "no spare has come");
         assert_eq!(dropped.load(SeqCst), begun.load(SeqCst), "thread-local values were dropped");
-        // A thread that was joined may take a moment to leave the list.
+        // A thread that was joined may take a moment to leave the system's list.
         wait_for(|| count("/proc/self/task") <= before.0);
         assert_eq!(count("/proc/self/fd"), before.1);
     });
@@ -191,7 +191,7 @@ fn a_spare_that_cannot_be_started_is_reported_and_comes_later() {
                 let builder = Runtime::builder().workers(1).spares(4).stack_size(64 << 20);
                 let builder = builder.spares_handler(move |text| drop(tell.send(text.to_owned())));
                 let runtime = watch.runtime(builder.build().unwrap());
-                // The driver and the watch are running.
+                // Start the driver and the watch.
                 runtime.spawn(sleep(Duration::from_millis(1))).join().unwrap();
                 wait_for(|| runtime.dump().all_sleep);
                 // On a busy machine the pool may have needed a spare already.
@@ -200,7 +200,8 @@ fn a_spare_that_cannot_be_started_is_reported_and_comes_later() {
                 }
             };
             let limits = getrlimit(Resource::As);
-            // Too little for the stack of a spare, however much memory is given back meanwhile.
+            // This leaves too little for the stack of a spare, however much memory the process
+            // gives back until then.
             let scarce = Rlimit { current: Some(mapped() + (1 << 20)), ..limits };
             setrlimit(Resource::As, scarce).unwrap();
             let (go, wait) = channel::<()>();
@@ -243,8 +244,8 @@ fn a_pool_that_is_idle_again_uses_no_processor_time() {
             over.store(true, SeqCst);
             wait_for(|| runtime.dump().all_sleep && !runtime.dump().watch);
             // The relief worker may still be in the driver, and stays there. No thread of the pool
-            // uses any time while this one blocks. On a busy machine a thread may still be on its
-            // way to sleep, so the quietest of some windows counts.
+            // uses any time while this thread blocks. On a busy machine a thread may still be on
+            // its way to sleep, so the quietest of some windows counts.
             let (_keep, never) = channel::<()>();
             let window = || {
                 let before = used();
@@ -377,7 +378,7 @@ fn the_relief_worker_takes_a_seat_if_no_other_spare_is_left() {
         watched("the last spare is on relief", |watch| {
             let builder = Runtime::builder().workers(1).spares(spares).spares_handler(|_| ());
             let runtime = watch.runtime(builder.build().unwrap());
-            // There is a driver, in which a spare may wait.
+            // This sleep starts the driver, in which a spare may wait.
             runtime.spawn(sleep(Duration::from_millis(1))).join().unwrap();
             let mut blocked = Vec::new();
             for _ in 0..spares {
@@ -398,9 +399,9 @@ fn the_relief_worker_takes_a_seat_if_no_other_spare_is_left() {
     }
 }
 
-/// Waits in one half of a join for the other; calls `inside` during the wait.
+/// Forks; one half calls `inside`, and then waits for the other half.
 ///
-/// The half waits in `block_in_place`.
+/// The half does both in `block_in_place`.
 fn wait_in_place(pool: &Pool, inside: fn()) {
     let (send, receive) = channel::<()>();
     let receive = Mutex::new(receive);
@@ -414,7 +415,7 @@ fn wait_in_place(pool: &Pool, inside: fn()) {
 }
 
 #[test]
-fn a_seat_that_was_given_away_stays_so_until_the_outermost_call_ends() {
+fn a_seat_stays_given_away_until_the_outermost_call_ends() {
     watched("nested calls that block", |watch| {
         let inside: [fn(); 3] = [
             || (),
@@ -482,12 +483,12 @@ fn a_job_runs_beside_a_worker_that_is_blocked_in_the_drop_of_a_cancelled_task() 
                 std::future::pending::<()>().await
             }));
             drop(blitz::spawn_cpu(move || send.send(()).unwrap()));
-            // The pool ends: the task is cancelled, the job keeps the pool.
+            // This drop ends the pool. The task is cancelled, and the job keeps the pool running.
             drop(own.lock().unwrap().take());
         }));
         *slot.lock().unwrap() = Some(runtime);
         go.send(()).unwrap();
-        assert!(has_ended.recv().is_err(), "the exit handler drops it");
+        assert!(has_ended.recv().is_err(), "the exit handler drops the sender");
     });
 }
 

@@ -19,15 +19,15 @@ use std::time::Duration;
 /// How many workers the pools have.
 const SIZES: [usize; 3] = [1, 2, 64];
 
-/// The same for tests in which all workers compute.
+/// How many workers the pools have in tests in which all workers compute.
 const COMPUTING: [usize; 3] = [1, 2, 6];
 
 /// Both workers block until a job runs that lies on the deque of one of them.
 ///
-/// The pool relied on the other worker to take it: that worker was searching, but found other work.
-/// There is no driver, so only the job turns the watch on.
+/// The pool relied on the other worker to take the job: that worker was searching, but found other
+/// work. There is no driver, so only the job turns the watch on.
 #[test]
-fn a_job_on_the_deque_of_a_blocked_worker_runs_although_the_one_that_looked_is_blocked() {
+fn a_job_on_the_deque_of_a_blocked_worker_runs_although_the_worker_that_looked_is_blocked() {
     watched("a_job_on_the_deque_of_a_blocked_worker", |watch| {
         for round in 0..100 {
             let runtime = watch.workers(2);
@@ -53,7 +53,7 @@ fn a_job_on_the_deque_of_a_blocked_worker_runs_although_the_one_that_looked_is_b
     });
 }
 
-/// One worker sleeps until its descendants are done; the other worker blocks.
+/// One worker sleeps until its stolen half is done. The thief blocks in that half.
 ///
 /// The sleeping worker polls no tasks. So a spare must get the seat of the blocked worker.
 #[test]
@@ -391,7 +391,7 @@ fn threads_named(prefix: &str) -> usize {
 }
 
 #[test]
-fn at_the_bound_the_pool_says_so_once_and_goes_on_when_a_thread_is_back() {
+fn a_pool_says_once_that_no_spare_is_left_and_goes_on_when_a_thread_is_back() {
     let said = Arc::new(Mutex::new(Vec::new()));
     let texts = said.clone();
     let builder = Runtime::builder().workers(1).spares(1);
@@ -425,7 +425,7 @@ fn a_pool_ends_while_its_workers_are_blocked_and_spares_work() {
             runtime.spawn(everything()).join().unwrap();
             let waits = runtime.spawn(std::future::pending::<()>());
             let ends = std::thread::spawn(move || drop(runtime));
-            // The blocked tasks keep the pool alive; the others end.
+            // The blocked tasks keep the pool alive. Tasks that wait are cancelled.
             assert!(foreign_block_on(waits).unwrap_err().is_cancelled());
             drop(blocked.release);
             ends.join().unwrap();
@@ -435,7 +435,7 @@ fn a_pool_ends_while_its_workers_are_blocked_and_spares_work() {
 
 #[test]
 fn a_program_that_only_forks_starts_no_thread_more() {
-    // Runs in a process of its own, since other tests in this process start spares.
+    // This test runs in a process of its own, since other tests in this process start spares.
     if std::env::var_os("BLITZ_TEST_FORKS").is_none() {
         let program = std::env::current_exe().unwrap();
         let target = module_path!().split_once("::").map_or("", |(_, module)| module);

@@ -1,4 +1,5 @@
-//! Standard input, output and error, in child processes whose other ends the test holds.
+//! Standard input, output and error of child processes. The test holds the other ends of their
+//! pipes.
 
 mod common;
 
@@ -10,7 +11,9 @@ use std::io::{BufRead, BufReader as StdReader, Read, Write};
 use std::process::{Child, ChildStdout, Command, Stdio};
 use std::time::Duration;
 
-/// Set in a child process, which runs the other half of the test.
+/// The environment variable that is set in a child process.
+///
+/// The child runs its half of the test.
 const ROLE: &str = "BLITZ_TEST_STDIO";
 
 /// Runs the test `name` once more, in another process.
@@ -140,7 +143,7 @@ fn a_reader_that_is_gone_is_an_error() {
         let runtime = Runtime::builder().workers(1).build().unwrap();
         runtime.block_on(async {
             stdout().write_all(b"mark begun\n").await.unwrap();
-            // The parent sends this after it has closed its end.
+            // The parent sends a line after it has closed its end of this output.
             let mut word = String::new();
             BufReader::new(stdin()).read_line(&mut word).await.unwrap();
             let mut out = stdout();
@@ -156,7 +159,8 @@ fn a_reader_that_is_gone_is_an_error() {
     }
     watched("a_reader_that_is_gone_is_an_error", |_| {
         let mut child = child("a_reader_that_is_gone_is_an_error");
-        // Wait until the child's test harness has printed: it could not after the pipe is closed.
+        // Wait until the child's test harness has printed. After the pipe is closed, the harness
+        // could not print.
         let mut output = StdReader::new(child.stdout.take().unwrap());
         assert_eq!(line_with(&mut output, "mark"), "mark begun");
         drop(output);

@@ -113,7 +113,7 @@ fn thousands_of_pools_come_and_go() {
         for round in 0..2_000u64 {
             let pool = common::pool(1 + (round % 3) as usize);
             match round % 4 {
-                // Dropped before its threads had anything to do.
+                // This pool is dropped before its threads have had anything to do.
                 0 => {}
                 1 => assert_eq!(pool.install(|| shaky_tree(2, round)), 4),
                 2 => {

@@ -23,7 +23,7 @@ const fn rounds(optimised: usize) -> usize {
 
 /// Opens after a number of knocks.
 ///
-/// It keeps only the newest waker, as the contract of futures allows.
+/// The gate keeps only the newest waker, as the contract of futures allows.
 #[derive(Default)]
 struct Gate {
     state: Mutex<(u32, Option<Waker>)>,
@@ -79,8 +79,8 @@ fn wait_until_all_counted(runtime: &Runtime) {
 }
 
 #[test]
-fn wakes_aborts_ends_and_handles_that_go_race() {
-    watched("wakes_aborts_ends_and_handles_that_go_race", |watch| {
+fn wakes_aborts_ends_and_drops_of_handles_race() {
+    watched("wakes_aborts_ends_and_drops_of_handles_race", |watch| {
         for workers in WORKERS {
             let runtime = watch.workers(workers);
             let tally = Tally::default();
@@ -161,8 +161,7 @@ fn many_gates_at_once() {
                     })
                     .collect();
                 let results = std::thread::scope(|s| {
-                    // Three threads, each of which knocks once at every gate in an order of its
-                    // own.
+                    // Three threads knock once at every gate, each thread in an order of its own.
                     for thread in 0..3u64 {
                         let gates = &gates;
                         s.spawn(move || {
@@ -305,8 +304,8 @@ fn sleeping_runtimes_are_woken_every_time() {
             });
             let rounds = rounds(3_000) as u64;
             for round in 1..=rounds {
-                // Half of the rounds begin with a runtime that sleeps for certain, the others with
-                // one that is anywhere on its way to sleep.
+                // Half of the rounds begin with a runtime that sleeps for certain. The other rounds
+                // begin with a runtime that may be anywhere on its way to sleep.
                 wait_for(|| round % 2 == 0 || handle.dump().all_sleep);
                 let (reply, answer) = oneshot::channel();
                 send.send(reply).unwrap();
@@ -394,7 +393,7 @@ fn runtimes_by_the_thousand() {
                 _ => drop(std::thread::spawn(move || drop(runtime)).join()),
             }
             waking.join().unwrap();
-            // Whether it ran or was cancelled depends on which side was faster.
+            // Whether the task ran or was cancelled depends on which thread was faster.
             let _ran: bool = spawning.join().unwrap();
         }
         wait_for(|| tally.is_even());

@@ -56,14 +56,14 @@ macro_rules! everything_on {
 
 /// Builds a pool of two workers, without spares.
 ///
-/// Some calls below would count a spare that was started once.
+/// Some counts below would include a spare that was started before.
 fn two_workers() -> Pool {
     Pool::builder().workers(2).spares(0).build().unwrap()
 }
 
 #[test]
-fn a_pool_has_all_of_it() {
-    watched("a_pool_has_all_of_it", |watch| {
+fn a_pool_has_all_operations() {
+    watched("a_pool_has_all_operations", |watch| {
         let pool = watch.pool(two_workers());
         everything_on!(&*pool);
         assert_eq!(pool.handle().num_workers(), 2);
@@ -71,18 +71,18 @@ fn a_pool_has_all_of_it() {
 }
 
 #[test]
-fn a_handle_has_all_of_it() {
-    watched("a_handle_has_all_of_it", |watch| {
+fn a_handle_has_all_operations() {
+    watched("a_handle_has_all_operations", |watch| {
         let pool = watch.pool(two_workers());
         everything_on!(pool.handle());
     });
 }
 
 #[test]
-fn the_free_functions_have_all_of_it() {
-    watched("the_free_functions_have_all_of_it", |watch| {
+fn the_free_functions_have_all_operations() {
+    watched("the_free_functions_have_all_operations", |watch| {
         let pool = watch.pool(two_workers());
-        // The entered pool is the current one for each of them.
+        // All free functions below use the entered pool.
         let _entered = pool.enter();
         assert_eq!(blitz::install(|| 1), 1);
         assert_eq!(blitz::join(|| 1, || 2), (1, 2));
@@ -175,7 +175,7 @@ fn calls_that_must_return_a_value_panic_once_the_pool_has_ended() {
         handle.spawn_detached(move || one.send(()).unwrap());
         handle.spawn_detached_fifo(move || two.send(()).unwrap());
         handle.spawn_broadcast(move |_| all.send(()).unwrap());
-        assert!(receive.recv().is_err(), "they were dropped");
+        assert!(receive.recv().is_err(), "the closures were dropped");
         assert_eq!(handle.block_on(async { 7 }), 7);
         assert!(handle.unfinished().is_empty());
     });
@@ -193,7 +193,7 @@ fn a_call_through_a_handle_holds_the_pool_until_it_returns() {
                 handle.install(move || {
                     begun.send(()).unwrap();
                     wait.recv().unwrap();
-                    // Inside the pool the handle's calls work to the end.
+                    // The pool is closing, but code inside of it can still fork.
                     blitz::join(|| 20, || 22)
                 })
             });
@@ -203,7 +203,7 @@ fn a_call_through_a_handle_holds_the_pool_until_it_returns() {
             wait_for_closing(&handle);
             let late = catch_unwind(AssertUnwindSafe(|| handle.install(|| ())));
             assert!(late.is_err(), "the drop has begun");
-            assert!(!handle.unfinished().is_empty(), "the call keeps it");
+            assert!(!handle.unfinished().is_empty(), "the call keeps the pool");
             go.send(()).unwrap();
             assert_eq!(caller.join().unwrap(), (20, 22));
             ending.join().unwrap();

@@ -90,7 +90,7 @@ fn a_scope_inside_of_with_has_its_own_value() {
         })
     });
     assert_eq!(seen, ((3, 2), 4, 1, 1));
-    // A panic in there leaves every value where it was.
+    // A panic inside of `with` leaves every value where it was.
     NUMBER.sync_scope(1, || {
         NUMBER.with(|outer| {
             let panicked = catch_unwind(|| NUMBER.sync_scope(2, || panic!("inside")));
@@ -105,7 +105,7 @@ fn a_scope_inside_of_with_has_its_own_value() {
     assert_eq!(both, 1);
 }
 
-/// Spawns a task with a value of its own, which reads it before and after a yield.
+/// Spawns a task that reads its own value before and after a yield.
 fn reader(number: u32) -> blitz::JoinHandle<(u32, u32)> {
     blitz::spawn(NUMBER.scope(number, async {
         let before = NUMBER.with(|number| *number);
@@ -232,8 +232,8 @@ fn local_tasks_driven_inside_of_with_have_their_values() {
 }
 
 #[test]
-fn a_spawned_task_does_not_inherit() {
-    watched("a_spawned_task_does_not_inherit", |_| {
+fn a_spawned_task_does_not_inherit_values() {
+    watched("a_spawned_task_does_not_inherit_values", |_| {
         let runtime = runtime(1);
         let inside = NUMBER.scope(7, async {
             let spawned = blitz::spawn(async { NUMBER.try_get() }).await.unwrap();
@@ -284,7 +284,7 @@ fn jobs_that_run_on_top_of_a_task_see_nothing_of_it() {
 }
 
 #[test]
-fn local_tasks_do_not_see_the_scope_of_their_driver() {
+fn local_tasks_do_not_see_the_scope_in_which_their_set_runs() {
     let set = LocalSet::new();
     let local = set.spawn_local(async { NUMBER.try_get().is_err() });
     let scoped = set.spawn_local(NUMBER.scope(2, async { NUMBER.get() }));
@@ -309,7 +309,7 @@ fn futures_are_dropped_inside_of_their_scope() {
         let runtime = runtime(1);
         let (send, receive) = mpsc::channel();
         let looks = || Looks(send.clone());
-        // At its end, …
+        // A future is dropped inside of its scope at its end, …
         let ended = looks();
         runtime.block_on(NUMBER.scope(1, async move { drop(ended) }));
         assert_eq!(receive.recv().unwrap(), Some(1));
@@ -329,13 +329,13 @@ fn futures_are_dropped_inside_of_their_scope() {
         task.abort();
         assert!(task.join().unwrap_err().is_cancelled());
         assert_eq!(receive.recv().unwrap(), Some(3));
-        // The same inside `with` of the same key: there …
+        // The same holds inside `with` of the same key, for a future that is dropped there …
         let (here, there) = (looks(), looks());
         NUMBER.sync_scope(4, || {
             NUMBER.with(|_| drop(NUMBER.scope(5, async move { drop(here) })));
         });
         assert_eq!(receive.recv().unwrap(), Some(5));
-        // … and of a task on top.
+        // … and for the future of a task that is cancelled during a wait there.
         let (started, start) = oneshot::channel();
         let task = runtime.spawn(NUMBER.scope(6, async move {
             started.send(()).unwrap();
@@ -356,7 +356,7 @@ fn futures_are_dropped_inside_of_their_scope() {
 }
 
 #[test]
-fn the_value_can_be_taken_before_and_after() {
+fn the_value_can_be_taken_before_and_after_the_scope() {
     let mut scope = Box::pin(COUNT.scope(Cell::new(1), async {
         COUNT.with(|count| count.set(count.get() + 1));
         blitz::task::yield_now().await;

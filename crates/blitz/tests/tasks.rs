@@ -110,7 +110,7 @@ fn tasks_know_their_ids() {
     watched("tasks_know_their_ids", |watch| {
         let runtime = watch.workers(2);
         assert_eq!(task::try_id(), None);
-        assert_eq!(runtime.block_on(async { task::try_id() }), None, "this is no task");
+        assert_eq!(runtime.block_on(async { task::try_id() }), None, "`block_on` is no task");
         let tasks: Vec<_> = (0..100)
             .map(|_| {
                 runtime.spawn(async {
@@ -133,14 +133,14 @@ fn tasks_know_their_ids() {
         let inside: Vec<_> = tasks.into_iter().map(|task| task.join().unwrap()).collect();
         assert_eq!(inside, outside);
         let gone = std::panic::catch_unwind(task::id);
-        assert!(gone.is_err(), "outside of a task there is none");
+        assert!(gone.is_err(), "outside of a task there is no id");
     });
 }
 
 #[test]
 fn one_worker_polls_the_newest_first_and_keeps_the_others_in_order() {
     watched("one_worker_polls_the_newest_first", |watch| {
-        // A spare would poll some of them if the worker has no processor for long.
+        // A spare would poll some of the tasks if the worker has no processor for long.
         let runtime = watch.runtime(Runtime::builder().workers(1).spares(0).build().unwrap());
         let order = Arc::new(Mutex::new(Vec::new()));
         let orders = order.clone();
@@ -164,7 +164,7 @@ fn one_worker_polls_the_newest_first_and_keeps_the_others_in_order() {
 fn tasks_of_one_worker_are_stolen_by_others() {
     watched("tasks_of_one_worker_are_stolen", |watch| {
         let runtime = watch.workers(4);
-        // Ends only if all four are polled at the same time.
+        // Each round ends only if all four tasks are polled at the same time.
         for _ in 0..20 {
             let all = runtime.spawn(async {
                 let barrier = Arc::new(Barrier::new(4));
@@ -189,7 +189,7 @@ fn tasks_of_one_worker_are_stolen_by_others() {
 #[test]
 fn without_stealing_tasks_stay_where_they_were_woken() {
     watched("without_stealing_tasks_stay", |watch| {
-        // In a signal tree all workers may take them.
+        // In a signal tree all workers may take the tasks.
         let builder = Runtime::builder().scheduler(Scheduler::Stealing).workers(4);
         let runtime = watch.runtime(builder.enable_stealing(false).build().unwrap());
         let all = runtime.spawn(async {
@@ -208,11 +208,11 @@ fn without_stealing_tasks_stay_where_they_were_woken() {
 #[test]
 fn without_stealing_nothing_from_outside_waits_behind_a_task_that_blocks() {
     watched("without_stealing_nothing_waits", |watch| {
-        // A spare would poll the tasks even if they waited behind one that blocks.
+        // A spare would poll the tasks even if they waited behind a task that blocks.
         let builder = Runtime::builder().workers(2).spares(0).enable_stealing(false);
         let runtime = watch.runtime(builder.build().unwrap());
         for _ in 0..10 {
-            // Both workers are busy until the tasks wait beside each other.
+            // Both workers are busy until the two tasks below are queued.
             let gates = [(); 2].map(|()| {
                 let (go, wait) = std::sync::mpsc::channel::<()>();
                 let (started, is_started) = std::sync::mpsc::channel();
@@ -292,10 +292,11 @@ fn slow_polls_are_reported_with_their_task() {
 #[test]
 fn what_happens_to_tasks_is_counted() {
     watched("what_happens_to_tasks_is_counted", |watch| {
-        // A spare would poll some of them if the worker has no processor for long.
+        // A spare would poll some of the tasks if the worker has no processor for long.
         let runtime = watch.runtime(Runtime::builder().workers(1).spares(0).build().unwrap());
         let all = runtime.spawn(async {
-            // More than fit into the ring, so some overflow, unless they go to the tree.
+            // These are more tasks than fit into the ring. So some tasks overflow, unless they go
+            // to the tree.
             let tasks: Vec<_> = (0..1_000).map(|_| blitz::spawn(yield_now())).collect();
             for task in tasks {
                 task.await.unwrap();
@@ -316,8 +317,8 @@ fn what_happens_to_tasks_is_counted() {
             Some(signal) => assert!(signal.signals >= 1_000 && signal.taken_elsewhere == 0),
         }
         assert_eq!((tasks.stolen, tasks.rescued), (0, 0));
-        // Each 128 handles that are ready when awaited cost a yield. The order of polls decides how
-        // many are ready.
+        // The awaiting task yields once per 128 handles that are ready when it awaits them. The
+        // order of polls decides how many handles are ready.
         assert!(tasks.budget_yields <= 7, "{}", tasks.budget_yields);
         assert_eq!(tasks.yielded, 1_000 + tasks.budget_yields);
         assert_eq!((tasks.queue_depth, tasks.worker_queue_depths.as_slice()), (0, &[0][..]));

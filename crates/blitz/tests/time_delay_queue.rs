@@ -70,7 +70,7 @@ async fn a_waiting_task_is_woken_for_an_earlier_value() {
     let reader = blitz::spawn({
         let queue = queue.clone();
         async move {
-            // Polls with the lock, waits without it.
+            // The task polls the queue under the lock, and waits without the lock.
             let next = || std::future::poll_fn(|cx| queue.try_lock().unwrap().poll_expired(cx));
             let mut seen = Vec::new();
             while let Some(expired) = next().await {
@@ -98,7 +98,7 @@ async fn a_wait_that_is_dropped_loses_nothing() {
 }
 
 #[blitz::test(start_paused = true)]
-async fn many_values_come_in_the_order_of_a_tree() {
+async fn many_values_come_in_the_order_of_a_btree_map() {
     let start = Instant::now();
     let (mut queue, mut model) = (DelayQueue::new(), BTreeMap::new());
     let mut keys = Vec::new();
@@ -144,7 +144,7 @@ fn a_queue_that_is_always_ready_lets_others_go_first() {
             let (done, mut is_done) = blitz::sync::oneshot::channel();
             let other = blitz::spawn(async move { done.send(()) });
             let mut turns = 0_u64;
-            // There is one worker, and this task gives it up at no other point.
+            // There is only one worker, and this task gives the worker up only in `next`.
             while is_done.try_recv().is_err() {
                 queue.insert((), Duration::ZERO);
                 queue.next().await.unwrap();

@@ -17,7 +17,7 @@ async fn ticks(interval: &mut Interval, start: Instant, count: usize) -> Vec<(u1
     seen
 }
 
-/// Waits for two ticks in time, and for no other tick until 57 ms.
+/// Sees two ticks in time, misses ticks until 57 ms, and returns the next six.
 async fn busy_from_10_to_57(behavior: MissedTickBehavior) -> Vec<(u128, u128)> {
     let start = Instant::now();
     let mut interval = interval_at(start, PERIOD);

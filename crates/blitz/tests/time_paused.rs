@@ -1,5 +1,5 @@
 //! The paused clock of a test: it stands still while work runs, and moves to the next timer when
-//! all is idle.
+//! the runtime has nothing else to do.
 
 mod common;
 
@@ -29,7 +29,7 @@ fn stopped<F: Future<Output = ()>>(name: &'static str, test: impl Fn() -> F) {
 fn the_clock_stands_before_anything_has_slept() {
     stopped("the_clock_stands_before_anything_has_slept", || async {
         let start = Instant::now();
-        // The runtime has no driver yet. The clock of its driver shows the same time.
+        // The runtime has no driver yet. The driver that it gets later begins with the same time.
         while start.into_std().elapsed() < 3 * MS {
             std::hint::spin_loop();
         }
@@ -128,8 +128,8 @@ fn time_moves_while_a_worker_waits_for_descendants_only() {
                 let waited = runtime.block_on(async {
                     let start = Instant::now();
                     let begun = AtomicBool::new(false);
-                    // Another worker has the second half, so this one waits; it may or may not be
-                    // the last to sleep.
+                    // Another worker has the second half, so this worker waits. This worker may or
+                    // may not be the last one that goes to sleep.
                     let is_stolen = || wait_for(|| begun.load(Relaxed));
                     blitz::join(is_stolen, || {
                         begun.store(true, Relaxed);
@@ -153,7 +153,8 @@ fn time_moves_while_a_poll_waits_at_the_end_of_the_runtime() {
             let (go, wait) = std::sync::mpsc::channel();
             let poll = runtime.spawn(async move {
                 begun.send(()).unwrap();
-                // The runtime is about to end, and the workers stop, when this begins to wait.
+                // `recv` returns once the runtime is about to end. So the workers stop while the
+                // `block_on` below waits.
                 wait.recv().unwrap();
                 blitz::scope(|scope| scope.spawn(|_| blitz::block_on(sleep(SECOND))));
             });
@@ -232,8 +233,8 @@ fn a_cancelled_timer_does_not_move_the_clock() {
 }
 
 #[test]
-fn closures_that_block_hold_the_clock() {
-    stopped("closures_that_block_hold_the_clock", || async {
+fn closures_that_block_keep_the_clock_from_jumping() {
+    stopped("closures_that_block_keep_the_clock_from_jumping", || async {
         let start = Instant::now();
         let slept = blitz::spawn(sleep(SECOND));
         let (go, wait) = std::sync::mpsc::channel();
@@ -252,7 +253,7 @@ fn closures_that_block_hold_the_clock() {
         slept.await.unwrap();
         assert_eq!(start.elapsed(), SECOND);
         helper.join().unwrap();
-        // The end of a detached closure is noticed, too.
+        // The clock also goes on after a detached closure has ended.
         drop(blitz::spawn_blocking(|| ()));
         sleep(SECOND).await;
     });
@@ -264,7 +265,7 @@ fn advancing_wakes_tasks_whose_time_has_come() {
         let start = Instant::now();
         let ended = Arc::new(AtomicUsize::new(0));
         let (hold, held) = oneshot::channel::<()>();
-        // A closure that computes holds the clock.
+        // A closure on a blocking thread keeps the clock from jumping to the next timer.
         let computes = blitz::spawn_blocking(move || held.blocking_recv());
         for n in 1..=10u32 {
             let ended = ended.clone();

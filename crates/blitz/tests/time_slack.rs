@@ -51,8 +51,8 @@ fn whatever_the_slack_timers_end_and_none_is_early() {
 ///
 /// After that second, all due timers fire at once.
 #[test]
-fn a_slack_without_end_ends() {
-    watched("a_slack_without_end_ends", |watch| {
+fn a_slack_without_end_counts_as_one_second() {
+    watched("a_slack_without_end_counts_as_one_second", |watch| {
         let runtime = watch.runtime(with_slack(2, Duration::MAX).build().unwrap());
         runtime.block_on(naps(50));
     });
@@ -85,8 +85,8 @@ fn timers_of_one_moment_all_fire() {
 ///
 /// The worker in the driver blocks until its next timer, which may be an hour away.
 #[test]
-fn an_earlier_timer_of_another_thread_gets_the_driver_up() {
-    watched("an_earlier_timer_of_another_thread_gets_the_driver_up", |watch| {
+fn an_earlier_timer_of_another_thread_wakes_the_driver() {
+    watched("an_earlier_timer_of_another_thread_wakes_the_driver", |watch| {
         for (slack, workers) in [(Duration::ZERO, 1), (40 * MICRO, 1), (40 * MICRO, 2), (5 * MS, 2)]
         {
             let runtime = watch.runtime(with_slack(workers, slack).build().unwrap());
@@ -154,7 +154,7 @@ async fn exact_times() {
 
 /// Workers find sockets ready each time they check.
 ///
-/// They get at most 1 or 256 events at a time.
+/// They get at most one event at a time, or at most 256.
 #[test]
 fn timers_fire_beside_a_busy_driver() {
     watched("timers_fire_beside_a_busy_driver", |watch| {
@@ -189,7 +189,7 @@ fn ping_pong(enough: Arc<AtomicBool>) -> blitz::JoinHandle<()> {
     })
 }
 
-/// A ring is one more descriptor that the worker in the driver waits for.
+/// With io_uring the worker in the driver also waits for the ring's descriptor.
 #[test]
 fn timers_fire_with_each_backend() {
     watched("timers_fire_with_each_backend", |watch| {

@@ -51,7 +51,7 @@ fn sleeps_that_have_passed_are_ready_at_once() {
             assert!(poll_once(none.as_mut()).await && none.is_elapsed());
             let mut past = pin!(sleep_until(Instant::now() - MS));
             assert!(poll_once(past.as_mut()).await);
-            assert!(poll_once(past.as_mut()).await, "it stays ready");
+            assert!(poll_once(past.as_mut()).await, "the sleep stays ready");
         });
     });
 }
@@ -95,7 +95,7 @@ fn a_sleep_can_be_moved_either_way_before_and_after_its_end() {
 
 /// A sleep that was reset wakes the task that polled it last, at the new time.
 ///
-/// The task does not poll the sleep again before.
+/// The task does not poll the sleep again before that time.
 #[test]
 fn a_sleep_that_is_moved_still_wakes_its_task() {
     watched("a_sleep_that_is_moved_still_wakes_its_task", |watch| {

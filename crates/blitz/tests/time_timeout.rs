@@ -95,13 +95,13 @@ fn the_time_begins_when_the_timeout_is_made() {
             let late = timeout(2 * MS, pending::<()>());
             sleep(4 * MS).await;
             let mut late = pin!(late);
-            // Its timer is overdue; it only waits for the driver.
+            // The timer is overdue, so the timeout waits only for the driver.
             assert!(late.as_mut().await.is_err());
         });
     });
 }
 
-/// Timeouts that are cancelled leave nothing behind, whatever thread does it.
+/// Timeouts that are cancelled leave nothing behind, whichever thread cancels them.
 #[test]
 fn a_million_timeouts_made_and_cancelled() {
     watched("a_million_timeouts_made_and_cancelled", |watch| {

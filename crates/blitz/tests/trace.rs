@@ -13,7 +13,7 @@ use tracing::field::{Field, Visit};
 use tracing::span::{Attributes, Id, Record};
 use tracing::{Event, Metadata, Subscriber};
 
-/// The names of the events of pools, with those of their fields.
+/// The names of the events of pools, with the names of their fields.
 #[derive(Clone, Default)]
 struct Heard(Arc<Mutex<BTreeSet<String>>>);
 
@@ -89,8 +89,8 @@ fn a_stall_is_an_event() {
             }
         });
         wait_for(|| begun.load(SeqCst));
-        // The watch checks workers only while work waits. This is a job, because a relief worker
-        // takes none.
+        // The watch checks workers only while work waits. This work is a job, because a relief
+        // worker would take a task, but takes no jobs.
         let waits = pool.spawn_cpu(|| ());
         stuck.join().unwrap();
         waits.join().unwrap();
@@ -107,7 +107,8 @@ fn events_tell_of_signals_leaves_permits_and_tasks() {
         "permit taken: worker",
         "task acquired: worker leaf word bit",
     ];
-    // A worker that does not count as a sleeper takes a task without a permit.
+    // A worker that does not count as a sleeper takes a task without a permit. So wait until the
+    // worker counts as one, and try again if it has woken before the task comes.
     wait_for(|| {
         wait_for(|| runtime.pool().dump().signal.unwrap().sleepers == 1);
         runtime.block_on(runtime.spawn(async {})).unwrap();

@@ -41,11 +41,11 @@ fn a_second_task_replaces_the_first_of_its_key() {
             pending::<u32>().await
         });
         map.spawn("key", async { 2 });
-        assert!(is_gone.await.is_err(), "the first is aborted");
+        assert!(is_gone.await.is_err(), "the first task is aborted");
         assert_eq!(map.len(), 1);
         let (key, result) = map.join_next().await.unwrap();
         assert_eq!((key, result.unwrap()), ("key", 2));
-        assert!(map.join_next().await.is_none(), "no result of the first is returned");
+        assert!(map.join_next().await.is_none(), "the first task's result is not returned");
         // The result of a task that ended before it was replaced is not returned either.
         map.spawn("key", async { 1 });
         blitz::task::yield_now().await;
@@ -56,7 +56,7 @@ fn a_second_task_replaces_the_first_of_its_key() {
 }
 
 #[test]
-fn tasks_are_aborted_by_key_and_panics_stay_with_theirs() {
+fn tasks_are_aborted_by_key_and_panics_stay_with_their_keys() {
     on_each_size("aborts by key", || async {
         let mut map = JoinMap::new();
         for n in 0..10 {
@@ -128,7 +128,7 @@ fn a_shutdown_waits_for_replaced_tasks_that_still_run() {
 }
 
 #[test]
-fn a_wait_is_over_when_all_are_and_the_tracker_is_closed() {
+fn a_wait_is_over_when_no_task_is_left_and_the_tracker_is_closed() {
     on_each_size("tracker", || async {
         let tracker = TaskTracker::new();
         for n in 0..100 {
@@ -159,7 +159,7 @@ fn a_wait_is_over_when_all_are_and_the_tracker_is_closed() {
         assert!(tracker.reopen() && !tracker.reopen());
         let mut open = pin!(tracker.wait());
         let mut cx = Context::from_waker(Waker::noop());
-        assert!(open.as_mut().poll(&mut cx).is_pending(), "it is open");
+        assert!(open.as_mut().poll(&mut cx).is_pending(), "the tracker is open");
         // The tracker is closed for a moment, which is enough.
         tracker.close();
         tracker.reopen();

@@ -13,7 +13,7 @@ macro_rules! each_is {
     };
 }
 
-/// Fails to compile if the type implements the trait: two implementations fit then.
+/// Fails to compile if the type implements the trait: then two implementations fit.
 macro_rules! is_not {
     ($($type:ty: $trait:path),+ $(,)?) => {
         $(const _: fn() = || {
@@ -54,7 +54,7 @@ fn pools() {
 fn jobs() {
     each_is!(shared: blitz::Scope<'static>, blitz::ScopeFifo<'static>);
     each_is!(printed: blitz::FnContext, blitz::BroadcastContext<'static>);
-    // They belong to one thread.
+    // These contexts belong to one thread.
     is_not!(blitz::FnContext: Send, blitz::FnContext: Sync);
     is_not!(blitz::BroadcastContext<'static>: Send, blitz::BroadcastContext<'static>: Sync);
 }

@@ -53,7 +53,7 @@ fn a_connection_that_its_client_has_reset_is_accepted_with_its_address() {
 }
 
 #[test]
-fn an_accept_that_is_not_polled_blocks_no_other() {
+fn an_accept_that_is_not_polled_blocks_no_other_accept() {
     for workers in [1, 2, 8] {
         let Some(runtime) = runtime(workers) else { return };
         watched("an accept that is not polled", |watch| {

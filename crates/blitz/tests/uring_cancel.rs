@@ -1,4 +1,5 @@
-//! Operations of io_uring complete although others are cancelled, or although their thread ends.
+//! Operations of io_uring complete although other operations are cancelled, or although the thread
+//! that began them ends.
 
 mod common;
 

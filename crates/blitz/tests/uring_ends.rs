@@ -93,8 +93,8 @@ fn a_write_that_waits_for_its_reader_is_waited_for_and_reported() {
             }
             drop(runtime.spawn(async move { file.write_all(b"hello").await }));
             wait_for(|| io_metrics(&handle).under_way == 1);
-            assert!(runtime.shutdown_within(Duration::from_millis(1)).is_err(), "it is not over");
-            // The write was reported as done, and happens when there is room.
+            assert!(runtime.shutdown_within(Duration::from_millis(1)).is_err(), "a write is left");
+            // The task was told that the write is done. The write happens when there is room.
             let mut got = Vec::new();
             wait_for_bytes(&mut other, &mut got, full + 5);
             assert_eq!(&got[full..], b"hello");
@@ -113,7 +113,7 @@ fn a_write_is_completed_although_the_runtime_ends_half_way() {
             let name = format!("half-{number}");
             let mut file = File::from_std(fifo(&dir, &name));
             let mut other = other_end(&dir, &name);
-            // More than a FIFO holds, so it takes several operations.
+            // These are more bytes than a FIFO holds, so the write takes several operations.
             let bytes: Vec<u8> = (0..1_000_000_u32).map(|n| (n >> 8) as u8).collect();
             let sent = bytes.clone();
             let (done, is_done) = std::sync::mpsc::channel();
@@ -124,7 +124,7 @@ fn a_write_is_completed_although_the_runtime_ends_half_way() {
                 std::future::pending::<()>().await;
             }));
             is_done.recv().unwrap();
-            assert!(runtime.shutdown_within(Duration::from_millis(1)).is_err(), "it is not over");
+            assert!(runtime.shutdown_within(Duration::from_millis(1)).is_err(), "a write is left");
             let mut got = Vec::new();
             wait_for_bytes(&mut other, &mut got, bytes.len());
             assert!(got == bytes);
@@ -154,7 +154,7 @@ fn wait_for_bytes(from: &mut std::fs::File, to: &mut Vec<u8>, count: usize) {
 }
 
 #[test]
-fn a_read_on_a_thread_that_never_comes_is_bounded_and_reported() {
+fn a_shutdown_with_a_limit_reports_a_read_on_a_blocking_thread() {
     let dir = Dir::new();
     for (number, workers) in [1, 2, 8].into_iter().enumerate() {
         watched("a read on a thread", |watch| {
@@ -164,7 +164,7 @@ fn a_read_on_a_thread_that_never_comes_is_bounded_and_reported() {
             let mut file = File::from_std(fifo.try_clone().unwrap());
             drop(runtime.spawn(async move { file.read_u8().await }));
             wait_for(|| handle.metrics().tasks.blocking_threads > 0);
-            assert!(runtime.shutdown_within(Duration::from_millis(1)).is_err(), "it is not over");
+            assert!(runtime.shutdown_within(Duration::from_millis(1)).is_err(), "a read is left");
             fifo.write_all(b"x").unwrap();
         });
     }
@@ -194,7 +194,7 @@ fn a_ring_that_is_made_while_the_runtime_ends_is_closed() {
     });
 }
 
-/// Builds a runtime with a task that its end cancels.
+/// Builds a runtime whose only task waits until the runtime ends.
 ///
 /// A write of that task goes on until the test reads from the FIFO.
 fn with_stuck_write(watch: &Watch, dir: &Dir, name: &str) -> Option<(Runtime, std::fs::File)> {
@@ -226,7 +226,7 @@ fn waiting_threads_are_served_or_get_an_error_while_the_end_waits_for_a_write() 
         });
         drop(entered);
         let (handle, receiver) = (runtime.handle(), runtime.handle());
-        // One waits for readiness, one for an operation of the ring.
+        // One thread waits for readiness, the other one for an operation of the ring.
         let read = std::thread::spawn(move || handle.block_on(async { reads.read_u8().await }));
         let receive = std::thread::spawn(move || {
             receiver.block_on(async { receives.recv_owned(vec![7; 8]).await })
@@ -237,7 +237,7 @@ fn waiting_threads_are_served_or_get_an_error_while_the_end_waits_for_a_write() 
         });
         assert!(
             runtime.shutdown_within(Duration::from_millis(1)).is_err(),
-            "it waits for the write"
+            "the shutdown waits for the write"
         );
         // Workers that wait for the write serve these threads. If the pool has got further, the
         // threads get an error, and the other side may be gone.
@@ -252,7 +252,7 @@ fn waiting_threads_are_served_or_get_an_error_while_the_end_waits_for_a_write() 
             (Ok(count), buffer) => assert_eq!((count, buffer), (8, vec![4; 8])),
             (Err(error), buffer) => {
                 told(error);
-                assert_eq!(buffer, [7; 8], "it comes back");
+                assert_eq!(buffer, [7; 8], "the buffer comes back");
             }
         }
         wait_for_bytes(&mut other, &mut Vec::new(), 5);
@@ -267,7 +267,7 @@ fn a_runtime_that_waits_for_a_write_says_that_it_has_not_ended() {
         let handle = runtime.handle();
         let left = runtime.shutdown_within(Duration::from_millis(1)).unwrap_err();
         assert!(!left.is_empty(), "{left}");
-        // However far the shutdown gets, the last worker stays.
+        // However far the shutdown gets, the last worker stays until the write is done.
         for _ in 0..1_000 {
             assert!(handle.unfinished().workers > 0, "{}", handle.unfinished());
             std::thread::yield_now();
@@ -296,7 +296,7 @@ fn a_connection_that_comes_after_the_end_belongs_to_its_listener() {
         assert_eq!(io_metrics(&handle).under_way, 1);
         let driver = IoDriver::of(&handle).unwrap();
         drop(runtime);
-        assert_eq!(driver.metrics().under_way, 0, "it would accept a connection for no task");
+        assert_eq!(driver.metrics().under_way, 0, "the listener's accept is cancelled");
         let mut client = std::net::TcpStream::connect(listener.local_addr().unwrap()).unwrap();
         drop(listener);
         // The system closes connections that no program has accepted.

@@ -158,7 +158,7 @@ fn a_file_goes_on_where_reads_and_writes_have_left_it() {
             only_read.write_all(b"never").await.unwrap();
             only_read.flush().await.unwrap_err();
             assert_eq!(only_read.into_std().await.stream_position().unwrap(), 3);
-            // These have no position, or one that stays.
+            // These devices have no position, or a position that stays.
             for (device, count) in [("/dev/null", 0), ("/dev/zero", 3)] {
                 let mut device = File::options().read(true).write(true).open(device).await.unwrap();
                 device.write_all(b"gone").await.unwrap();
@@ -203,7 +203,7 @@ fn a_write_in_several_parts_goes_on_while_its_file_is_not_used() {
             let runtime = watch.runtime(runtime);
             let (one, other) = fifo(&dir.at(&format!("{backend:?}")));
             let mut file = File::from_std(one);
-            // More than a FIFO holds.
+            // These are more bytes than a FIFO holds.
             let bytes: Vec<u8> = (0..300_000_u32).map(|n| (n >> 8) as u8).collect();
             runtime.block_on(file.write_all(&bytes)).unwrap();
             assert!(read_all(&other, bytes.len()) == bytes);
@@ -246,7 +246,7 @@ fn a_write_waits_for_room_in_a_file_that_does_not_block() {
                 let runtime = watch.runtime(runtime);
                 let (_one, other) = fifo(&dir.at(&format!("{backend:?}-{ends}")));
                 let mut file = File::from_std(other.try_clone().unwrap());
-                // More than a FIFO holds.
+                // These are more bytes than a FIFO holds.
                 let bytes: Vec<u8> = (0..300_000_u32).map(|n| (n >> 8) as u8).collect();
                 runtime.block_on(file.write_all(&bytes)).unwrap();
                 let ending = if ends {

@@ -21,12 +21,12 @@ use std::sync::mpsc::channel;
 use std::sync::{Arc, Barrier};
 use std::task::{Context, Poll, Wake, Waker};
 
-/// Set in a child process, to the number of the error that forbidden calls return.
+/// The environment variable with the error that forbidden calls return in a child.
 const ROLE: &str = "BLITZ_URING_FORBIDDEN";
 
 /// Runs `test` in another process for each error that a filter may return.
 ///
-/// `name` is that of the caller.
+/// `name` is the name of the calling test.
 fn in_child(name: &str, errors: &[Errno], test: impl FnOnce(Errno)) {
     if let Ok(error) = std::env::var(ROLE) {
         return test(Errno::from_raw_os_error(error.parse().unwrap()));
@@ -72,12 +72,12 @@ fn filter_of(calls: &[i64], error: Errno) -> BpfProgram {
     SeccompFilter::new(rules, SeccompAction::Allow, error, arch).unwrap().try_into().unwrap()
 }
 
-/// Builds a runtime with this backend; `None` if its sockets do not use io_uring.
+/// Builds a runtime with this backend; returns `None` if it has no io_uring.
 fn runtime(workers: usize, backend: Backend) -> Option<Runtime> {
     with_io_uring(Runtime::builder().workers(workers).backend(backend))
 }
 
-/// Builds a runtime; returns `None` if its sockets do not use io_uring.
+/// Builds a runtime; returns `None` if it has no io_uring.
 fn with_io_uring(builder: Builder) -> Option<Runtime> {
     let runtime = builder.build();
     let runtime = runtime.inspect_err(|error| println!("no io_uring here: {error}")).ok()?;
@@ -230,7 +230,7 @@ fn completions_that_cannot_be_fetched_are_errors() {
     let name = "completions_that_cannot_be_fetched_are_errors";
     in_child(name, &[Errno::PERM, Errno::NOSYS], |error| {
         watched(name, |watch| {
-            // Far more than the completion queue holds.
+            // These are far more operations than the completion queue holds.
             let operations = 4_000;
             let mut begun = Vec::new();
             for workers in [1, 2, 8] {
@@ -291,13 +291,13 @@ fn a_file_is_free_again_after_the_completion_of_its_write_was_lost() {
             let (here, there) = UnixStream::pair().unwrap();
             drop(entered);
             let there = Arc::new(there);
-            // More than the completion queue holds.
+            // These are more operations than the completion queue holds.
             let operations = 4_000;
             for _ in 0..operations {
                 let there = there.clone();
                 drop(runtime.spawn(async move { drop(there.recv_owned(vec![0; 1]).await) }));
             }
-            // There is no room, so the write does not complete.
+            // The socket has no room, so the write does not complete.
             let (full, _silent) = std::os::unix::net::UnixStream::pair().unwrap();
             full.set_nonblocking(true).unwrap();
             while std::io::Write::write(&mut &full, &[0; 4_096]).is_ok() {}
@@ -323,9 +323,9 @@ fn a_file_is_free_again_after_the_completion_of_its_write_was_lost() {
     });
 }
 
-/// The system does not even say whether it keeps completions back.
+/// Completions count as lost only if the system says that it keeps some back.
 ///
-/// Then none counts as lost.
+/// The filter also forbids the calls that would say so.
 #[test]
 fn nothing_is_lost_unless_completions_were_kept_back() {
     let name = "nothing_is_lost_unless_completions_were_kept_back";
@@ -342,7 +342,7 @@ fn nothing_is_lost_unless_completions_were_kept_back() {
             let entered = runtime.enter();
             let (here, there) = UnixStream::pair().unwrap();
             drop(entered);
-            // More than the completion queue holds.
+            // These are more operations than the completion queue holds.
             let operations = 1_100;
             let (there, (send, received)) = (Arc::new(there), channel());
             for _ in 0..operations {
@@ -353,7 +353,7 @@ fn nothing_is_lost_unless_completions_were_kept_back() {
             }
             wait_for(|| io_metrics(&runtime.handle()).under_way == operations);
             apply_filter_all_threads(&filter_of(&[&IO_URING, polls].concat(), error)).unwrap();
-            // One by one, so that the queue has room for all.
+            // The bytes come one by one, so that the queue has room for all completions.
             for _ in 0..operations {
                 assert_eq!(here.try_write(b"x").unwrap(), 1);
                 assert_eq!(received.recv().unwrap().unwrap(), 1);
@@ -408,15 +408,15 @@ fn a_busy_submission_calls_no_waker_under_its_lock() {
             let begun = receive.as_mut().poll(&mut Context::from_waker(&waker));
             assert!(begun.is_pending());
             here.try_write(b"hello").unwrap();
-            // For this thread alone.
+            // The filter is for this thread alone.
             apply_filter(&filter(error)).unwrap();
             let mut refused = Box::pin(last.recv_owned(vec![0; 8]));
-            assert!(poll_once(&mut refused).is_pending(), "it waits for readiness instead");
+            assert!(poll_once(&mut refused).is_pending(), "this receive waits for readiness");
             barrier.wait();
             busy.join().unwrap();
             wait_for(|| again.woken.load(SeqCst));
             let Poll::Ready((count, buffer)) = poll_once(&mut receive) else {
-                panic!("its waker was called");
+                panic!("the waker of this receive was called");
             };
             assert_eq!(&buffer[..count.unwrap()], b"hello");
             other.try_write(b"at last").unwrap();

@@ -8,7 +8,7 @@ use common::{forget, io_metrics, wait_for, watched};
 use std::sync::mpsc::channel;
 use std::sync::{Arc, Barrier};
 
-/// Far more than the completion queue holds, which has 1,024 entries.
+/// Far more operations than the completion queue holds, which has 1,024 entries.
 const OPERATIONS: usize = 10_000;
 const PAIRS: usize = 20;
 

@@ -114,7 +114,7 @@ fn a_waker_may_use_the_ring_while_it_is_cloned_and_replaced() {
         assert!(poll_with(&mut receive, &other).is_pending());
         assert_eq!((second.cloned.load(SeqCst), first.dropped.load(SeqCst)), (1, 1));
         drop(receive);
-        assert_eq!(second.dropped.load(SeqCst), 1, "the future drops what it has kept");
+        assert_eq!(second.dropped.load(SeqCst), 1, "the future drops the waker that it has kept");
     });
 }
 
@@ -129,7 +129,7 @@ fn a_waker_may_use_the_ring_while_it_is_woken() {
         here.try_write(b"hello").unwrap();
         wait_for(|| hook.woken.load(SeqCst) == 1);
         let Poll::Ready((count, buffer)) = poll_with(&mut receive, &waker) else {
-            panic!("its waker was called");
+            panic!("the waker of this receive was called");
         };
         assert_eq!(&buffer[..count.unwrap()], b"hello");
     });
@@ -162,7 +162,7 @@ fn a_waker_may_use_the_ring_at_the_end_of_its_runtime() {
             drop(runtime);
             assert!(tally.made() == 1 && tally.is_even());
             let Poll::Ready((count, _)) = poll_with(&mut receive, Waker::noop()) else {
-                panic!("its waker was called");
+                panic!("the waker of this receive was called");
             };
             assert!(count.unwrap_err().to_string().contains("has ended"));
         });

@@ -1,11 +1,11 @@
-//! `#[blitz::main]` and `#[blitz::test]` obey `BLITZ_WORKERS` and `BLITZ_SCHEDULER`. This is a
-//! target of its own, because the target of the signal scheduler sets the second variable for all
-//! of its tests.
+//! `#[blitz::main]` and `#[blitz::test]` obey `BLITZ_WORKERS` and `BLITZ_SCHEDULER`. These tests
+//! are not part of the target of the signal scheduler, because that target sets `BLITZ_SCHEDULER`
+//! for all of its tests.
 
 use std::env;
 use std::process::Command;
 
-/// Set in the child processes, to choose their part below.
+/// The environment variable that is set in child processes only.
 const ROLE: &str = "BLITZ_TEST_VARIABLES_ROLE";
 
 fn tell(who: &str) {
@@ -81,7 +81,7 @@ fn an_invalid_variable_is_reported_at_the_start() {
             assert!(!passed, "{variable}, {test}: {text}");
             let told = text.contains(&format!("{variable} is \"many\"")) && text.contains(advice);
             assert!(told && text.contains("the runtime could not be built"), "{text}");
-            assert!(text.contains("variables.rs:"), "it points at the function: {text}");
+            assert!(text.contains("variables.rs:"), "the panic points at the function: {text}");
             assert!(!text.contains("main: ") && !text.contains("test: "), "{text}");
         }
     }

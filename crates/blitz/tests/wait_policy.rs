@@ -15,7 +15,7 @@ fn descendants_only(watch: &Watch, workers: usize) -> Runtime {
 }
 
 #[test]
-fn a_blocking_closure_may_wait_for_a_task_while_every_worker_waits_for_it() {
+fn a_blocking_closure_may_wait_for_a_task_while_every_worker_waits_for_such_a_closure() {
     watched("a blocking closure that waits for a task", |watch| {
         for workers in [1, 2] {
             let runtime = descendants_only(watch, workers);
@@ -35,7 +35,7 @@ fn another_pool_may_wait_for_a_task_of_the_pool_that_waits_for_it() {
         let handle = here.handle();
         let seven = here.pool().install(|| other.install(|| handle.spawn(async { 7 }).join()));
         assert_eq!(seven.unwrap(), 7);
-        // Inside a task, too.
+        // The same holds inside a task.
         let (handle, other) = (here.handle(), other.clone());
         let task = here.spawn(async move { other.install(|| handle.spawn(async { 7 }).join()) });
         assert_eq!(task.join().unwrap().unwrap(), 7);
@@ -97,7 +97,7 @@ fn a_worker_has_its_seat_again_as_soon_as_its_wait_ends() {
         std::thread::scope(|s| {
             s.spawn(|| {
                 wait_for(|| is_stolen.load(SeqCst));
-                // Both workers are busy: only a spare runs this.
+                // Both workers are busy, so only a spare can run this job.
                 let flags = flags.clone();
                 let job = runtime.pool().spawn_cpu(move || {
                     let [_, is_relieved, is_back] = &*flags;

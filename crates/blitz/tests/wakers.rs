@@ -34,13 +34,13 @@ impl<F: FnOnce() + Send + 'static> Wake for Calls<F> {
 /// A future that was polled once, in a pool, and waits with a waker of the user's.
 type Waiting = Pin<Box<dyn Future<Output = ()> + Send>>;
 
-/// Starts a sleep in the pool of `handle`. The worker that sees its end calls `f`.
+/// Starts a sleep in the pool of `handle`. The worker that ends it calls `f`.
 fn call_after(handle: &Handle, millis: u64, f: impl FnOnce() + Send + 'static) -> Waiting {
     let waker = Calls::waker(f);
     let _entered = handle.enter();
     loop {
         let mut sleep: Waiting = Box::pin(blitz::time::sleep(Duration::from_millis(millis)));
-        // On a slow machine it may be over before it is polled.
+        // On a slow machine the sleep may be over before its first poll.
         if sleep.as_mut().poll(&mut Context::from_waker(&waker)).is_pending() {
             return sleep;
         }
@@ -83,7 +83,7 @@ fn a_waker_may_wait_for_a_timer() {
         };
         let _sleep = call_after(handle, 1, waits);
         let (inactive, workers) = receive.recv().unwrap();
-        assert!(inactive < workers, "{inactive} of {workers} are inactive, although this one runs");
+        assert!(inactive < workers, "{inactive} of {workers} are inactive, but this worker runs");
     });
 }
 
@@ -123,7 +123,8 @@ fn a_waker_that_waits_stops_no_other() {
             finished.send(0).unwrap();
         };
         let _first = call_after(handle, 1, waits);
-        // All of them are due together with the first, and only the last one lets the first go on.
+        // All these timers are due together with the first one. Only the waker of the last timer
+        // lets the first waker go on.
         let mut rest = Vec::new();
         for number in 1..8 {
             let send = send.clone();
@@ -152,7 +153,8 @@ fn a_waker_that_blocks_its_thread_stops_no_other() {
             let (send, receive) = mpsc::channel();
             let (done, is_done) = mpsc::channel();
             let _blocks = call_after(&handle, 1, move || {
-                // A task sends one of these messages, the custom waker of another timer the other.
+                // A task sends one of these messages. The custom waker of another timer sends the
+                // other one.
                 receive.recv().unwrap();
                 receive.recv().unwrap();
                 done.send(()).unwrap();
@@ -199,7 +201,7 @@ fn a_waker_may_call_blitz() {
             // The waker registers timers and sockets, and drops some of them.
             let send_later = send.clone();
             let inner = call_after(&again, 1, move || send_later.send(1).unwrap());
-            drop(call_after(&again, 1_000_000, || unreachable!("it is dropped first")));
+            drop(call_after(&again, 1_000_000, || unreachable!("the sleep is dropped")));
             blitz::spawn_detached(move || drop((inner, send.send(2))));
             let (mut here, mut there) = blitz::block_on(tcp_pair());
             blitz::block_on(async {

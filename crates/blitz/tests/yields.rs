@@ -72,7 +72,7 @@ fn a_yield_is_not_lost_to_polls_inside_of_the_poll() {
                 return Poll::Ready(polls);
             }
             drop(yields(context));
-            // The only worker polls these now, on top of the poll that has yielded.
+            // The only worker polls the two tasks below now, on top of the poll that has yielded.
             handle.block_on(async {
                 let often = || async {
                     for _ in 0..3 {
@@ -148,7 +148,7 @@ fn an_aborted_task_that_yields_is_not_polled_again() {
         let polls = Arc::new(AtomicUsize::new(0));
         let abort = Arc::new(Mutex::new(None::<blitz::AbortHandle>));
         let task = {
-            // Held until the handle is there.
+            // The lock is held until it contains the abort handle.
             let mut handle = abort.lock().unwrap();
             let task = runtime.spawn({
                 let (polls, abort) = (polls.clone(), abort.clone());

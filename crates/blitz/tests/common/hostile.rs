@@ -1,5 +1,5 @@
 //! Wakers that call a closure whenever they are cloned, woken or dropped. Blitz would deadlock if
-//! it did one of these under a lock that the closure takes, too.
+//! it cloned, woke or dropped such a waker under a lock that the closure takes, too.
 
 #![allow(dead_code, reason = "each test binary uses a part of it")]
 

@@ -16,9 +16,9 @@ use std::time::Duration;
 /// That is far more than any test needs on a loaded machine.
 const PATIENCE: Duration = Duration::from_secs(300);
 
-/// Forgets `value` as `std::mem::forget` does: it is never dropped.
+/// Forgets `value` as `std::mem::forget` does: the value is never dropped.
 ///
-/// A sanitizer does not report it as a leak, because a static still refers to it.
+/// A sanitizer does not report a leak, because a static still refers to the value.
 pub fn forget(value: impl Send + 'static) {
     static FORGOTTEN: Mutex<Vec<Box<dyn std::any::Any + Send>>> = Mutex::new(Vec::new());
     FORGOTTEN.lock().unwrap().push(Box::new(value));
@@ -51,14 +51,14 @@ impl Watch {
     }
 }
 
-/// Runs `test`. If it hangs, dumps its pools and aborts the process.
+/// Runs `test`. If the test hangs, dumps its pools and aborts the process.
 pub fn watched<R>(name: &'static str, test: impl FnOnce(&Watch) -> R) -> R {
     let watch = Watch::default();
     let (pools, handles) = (watch.pools.clone(), watch.handles.clone());
     let (done, is_done) = channel::<()>();
     let dog = std::thread::spawn(move || {
         if let Err(RecvTimeoutError::Timeout) = is_done.recv_timeout(PATIENCE) {
-            // Not `eprintln`, which the test harness captures.
+            // This does not use `eprintln`, because the test harness captures its output.
             let mut out = std::io::stderr();
             let _ = writeln!(out, "watchdog: {name} hangs");
             for pool in pools.lock().unwrap().iter().filter_map(std::sync::Weak::upgrade) {
@@ -95,7 +95,7 @@ pub fn wait_for(done: impl Fn() -> bool) {
 
 /// Returns once `count` tasks of the pool have begun to wait and have not ended.
 ///
-/// A worker may still be inside the poll of the last one.
+/// A worker may still be inside the poll of the last of these tasks.
 pub fn wait_for_parked(handle: &Handle, count: u64) {
     wait_for(|| handle.metrics().tasks.waiting >= count);
 }
@@ -129,7 +129,7 @@ impl Tally {
         self.made.load(SeqCst)
     }
 
-    /// Returns how many of them were dropped.
+    /// Returns how many tokens were dropped.
     pub fn dropped(&self) -> usize {
         self.dropped.load(SeqCst)
     }
@@ -202,12 +202,14 @@ pub async fn tcp_pair() -> (TcpStream, TcpStream) {
     (here, there)
 }
 
-/// Counts the descriptors that the pool's driver watches, and the waiting tasks.
+/// Counts the descriptors and operations that the pool's driver watches.
+///
+/// Also counts the tasks that wait for the descriptors.
 pub fn io_metrics(handle: &Handle) -> blitz_io::IoMetrics {
     blitz_io::IoDriver::of(handle).unwrap().metrics()
 }
 
-/// Echoes bytes until the peer stops; returns how many.
+/// Echoes bytes until the peer stops; returns their number.
 pub async fn echo(mut stream: TcpStream) -> std::io::Result<u64> {
     let (mut read, mut write) = stream.split();
     blitz::io::copy(&mut read, &mut write).await

@@ -86,7 +86,7 @@ fn tasks_that_await_each_other_are_a_deadlock() {
             wait_for_waits(&pool, &ids);
             ids.iter().for_each(|&id| drop(wait_of(&pool, id, WaitKind::Join)));
             let explanation = pool.explain();
-            // An abort could end them.
+            // An abort could end the deadlock, so the deadlock is not certain.
             assert_all_can_go_on(&explanation);
             let [cycle] = explanation.possible_cycles() else { panic!("{explanation}") };
             assert_eq!(cycle.len(), length);
@@ -245,7 +245,7 @@ fn a_task_that_awaits_a_blocking_closure_is_shown_with_it() {
         let tasks = [runs, queued].map(|closure| pool.spawn(async { closure.await.unwrap() }));
         for ((task, id), state) in tasks.iter().zip(ids).zip(["runs", "waits for a thread"]) {
             let edge = || wait_of(&pool, task.id(), WaitKind::Blocking);
-            // The first one begins some time after it was spawned.
+            // The first closure begins some time after it was spawned.
             wait_for(|| edge().detail().ends_with(state));
             assert_eq!(edge().target(), Some(id));
             assert!(edge().detail().contains("explain"), "{:?}", edge());

@@ -1,4 +1,5 @@
-//! Timelines and metrics of a pool, and both as files for other programs.
+//! Looking inside of a pool: explanations, probes, stalls, tasks, timelines and metrics, and files
+//! for other programs.
 
 #[path = "../common/mod.rs"]
 mod common;
@@ -14,7 +15,7 @@ mod timeline;
 use blitz::{Trace, TraceSlice, TraceTrack};
 use std::time::Duration;
 
-/// Everything that is still recorded.
+/// The length of a trace that has everything that is still recorded.
 const ALL: Duration = Duration::from_secs(3_600);
 
 /// Returns the slices of all tracks whose names contain `name`.

@@ -26,7 +26,7 @@ fn files(dir: &Path) -> Vec<PathBuf> {
 fn only_file(dir: &Path, word: &str) -> Vec<u8> {
     wait_for(|| !files(dir).is_empty());
     let found = files(dir);
-    assert_eq!(found.len(), 1, "no other is written within ten seconds: {found:?}");
+    assert_eq!(found.len(), 1, "a trigger writes one file in ten seconds: {found:?}");
     let name = found[0].file_name().unwrap().to_str().unwrap();
     assert!(name.contains(word), "{name}");
     let file = fs::read(&found[0]).unwrap();
@@ -50,7 +50,8 @@ fn a_stall_leaves_a_file_while_it_lasts() {
             }
         });
         wait_for(|| begun.load(SeqCst));
-        // Work waits behind the stuck task. It is a job, because a relief worker takes none.
+        // This job waits behind the stuck task. A relief worker would take a task, but takes no
+        // jobs.
         let waits = pool.spawn_cpu(|| ());
         stuck.join().unwrap();
         waits.join().unwrap();
@@ -61,15 +62,16 @@ fn a_stall_leaves_a_file_while_it_lasts() {
 }
 
 #[test]
-fn a_slow_poll_and_a_late_one_leave_a_file_each() {
-    watched("a_slow_poll_and_a_late_one_leave_a_file_each", |watch| {
+fn a_slow_poll_and_a_late_poll_leave_a_file_each() {
+    watched("a_slow_poll_and_a_late_poll_leave_a_file_each", |watch| {
         let (slow, late) = (folder("slow"), folder("late"));
         let builder = Pool::builder()
             .workers(1)
             .trace_on(TraceTrigger::SlowPoll(Duration::ZERO), &slow, 1)
             .trace_on(TraceTrigger::ScheduleDelay(Duration::ZERO), &late, 1);
         let pool = watch.pool(builder.build().unwrap());
-        // Only some of the short polls are measured.
+        // Only some of the short polls are measured, so the test spawns tasks until both files
+        // exist.
         wait_for(|| {
             pool.spawn(async {}).join().unwrap();
             !files(&slow).is_empty() && !files(&late).is_empty()

@@ -58,7 +58,7 @@ fn the_functions_in_which_a_task_waits_are_named_from_the_innermost_on() {
         let json = explanation.to_json();
         assert!(json.contains("\"probed\":{\"woken\":1,\"polled\":1}"), "{json}");
         assert!(json.contains(&format!("\"stacks\":[{{\"id\":\"{}\"", task.id())), "{json}");
-        // A permit still wakes the task.
+        // After the probe a permit still wakes the task.
         permits.add_permits(1);
         task.join().unwrap();
     });
@@ -86,8 +86,8 @@ async fn awaits_a_job(job: blitz::JoinHandle<()>) {
 }
 
 #[test]
-fn sockets_timers_handles_and_jobs_are_leaves_and_keep_their_edges() {
-    watched("sockets_timers_handles_and_jobs_are_leaves_and_keep_their_edges", |watch| {
+fn waits_at_sockets_timers_handles_and_jobs_are_shown_and_kept() {
+    watched("waits_at_sockets_timers_handles_and_jobs_are_shown_and_kept", |watch| {
         let runtime = watch.workers(2);
         let (stream, peer) = runtime.block_on(tcp_pair());
         let sleeper = runtime.spawn(sleeps());
@@ -174,7 +174,7 @@ fn a_task_without_a_waker_is_polled_and_shows_nothing() {
         wait_for_waits(&pool, &[task.id()]);
         let before = polls.load(SeqCst);
         let explanation = pool.probe();
-        assert_eq!(polls.load(SeqCst), before + 1, "once");
+        assert_eq!(polls.load(SeqCst), before + 1, "the probe polls the task once");
         assert_eq!(explanation.get(task.id()).unwrap().stacks(), []);
         assert_eq!(explanation.never_wake(), [task.id()]);
     });

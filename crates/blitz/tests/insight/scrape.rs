@@ -222,7 +222,7 @@ fn times_of_workers_never_decrease() {
         let pool = watch.pool(Pool::builder().workers(2).build().unwrap());
         let mut last = pool.metrics().total().time;
         for round in 0..200 {
-            // Polls and jobs in turns.
+            // In turns, the workers run jobs, poll tasks, and have nothing to do.
             match round % 3 {
                 0 => pool.scope(|s| (0..20).for_each(|_| s.spawn(|_| ()))),
                 1 => (0..20).for_each(|_| pool.spawn(blitz::task::yield_now()).join().unwrap()),

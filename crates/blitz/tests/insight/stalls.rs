@@ -32,7 +32,7 @@ fn is_blocked_in<'a>(call: &'a str) -> impl Fn(&StallReport) -> bool + 'a {
     }
 }
 
-/// Blocks the worker that polls it until something is sent.
+/// Blocks the worker that polls this future, until a message comes.
 async fn blocks(wait: Receiver<()>) {
     wait.recv().unwrap();
 }
@@ -95,7 +95,7 @@ fn a_task_that_computes_is_not_blocked() {
                 std::hint::spin_loop();
             }
         });
-        // On a busy machine it may have no processor.
+        // On a busy machine the worker may have no processor. Then it counts as preempted.
         let report = report(&pool, |report| report.kind() != StallKind::Blocked);
         assert_eq!(report.task(), Some(computes.id()));
         assert_eq!((report.system_call(), report.wait_channel()), (None, None));
@@ -105,10 +105,10 @@ fn a_task_that_computes_is_not_blocked() {
 }
 
 #[test]
-fn a_job_is_reported_without_a_task_and_one_that_forks_is_not_stuck() {
-    watched("a_job_is_reported_without_a_task_and_one_that_forks_is_not_stuck", |watch| {
+fn a_job_is_reported_without_a_task_and_a_job_that_forks_is_not_stuck() {
+    watched("a_job_is_reported_without_a_task_and_a_job_that_forks_is_not_stuck", |watch| {
         let pool = watch.pool(pool(2));
-        // The worker has polled a task before.
+        // A worker has polled this task before. The report of a job must not name the task.
         pool.spawn(async {}).join().unwrap();
         let (go, wait) = mpsc::channel();
         let stuck = pool.spawn_cpu(move || wait.recv().unwrap());
@@ -168,7 +168,9 @@ fn a_report_is_json_whatever_the_name() {
     });
 }
 
-/// Keeps the watch checking workers until `done`: it does so while there is work.
+/// Makes the pool's watch check the workers until `done` returns true.
+///
+/// The watch checks them while there is work.
 fn with_work(pool: &Pool, done: impl Fn() -> bool) {
     while !done() {
         pool.spawn(task::yield_now()).join().unwrap();
@@ -195,7 +197,7 @@ fn the_handler_is_called_once_per_stall_and_not_on_a_worker() {
             let is_seen = || seen.lock().unwrap().iter().any(|seen| seen.0 == Some(stuck.id()));
             with_work(&pool, is_seen);
             ids.push((Some(stuck.id()), None));
-            // A second report of the same stall would come before that of the next one.
+            // A second report of the same stall would come before the report of the next stall.
             go.send(()).unwrap();
             stuck.join().unwrap();
         }
@@ -227,7 +229,7 @@ fn stalls_alone(watch: &Watch, builder: PoolBuilder) {
         go.send(()).unwrap();
         stuck.join().unwrap();
     }
-    // A job, too.
+    // A job that blocks its worker is reported, too.
     let (go, wait) = mpsc::channel();
     let stuck = pool.spawn_cpu(move || wait.recv().unwrap());
     assert_eq!(told.recv().unwrap(), None);
@@ -266,7 +268,7 @@ fn a_stall_after_a_wait_of_the_same_task_is_reported() {
             rung.await.unwrap();
             blocks(wait).await;
         });
-        // All workers sleep, and so does the watch.
+        // Wait until all workers sleep and the watch sleeps, too.
         wait_for(|| pool.tasks().len() == 1 && !pool.dump().watch && pool.dump().all_sleep);
         ring.send(()).unwrap();
         assert_eq!(told.recv().unwrap(), Some(stuck.id()));
@@ -286,14 +288,15 @@ fn a_worker_that_says_that_it_blocks_is_not_stuck() {
                 began.send(()).unwrap();
                 wait.recv().unwrap();
             });
-            // It blocks again, and does not say so.
+            // The task blocks its worker again, this time without `block_in_place`.
             began.send(()).unwrap();
             wait.recv().unwrap();
         });
         begun.recv().unwrap();
         let (other_go, other_wait) = mpsc::channel();
         let other = pool.spawn(blocks(other_wait));
-        // The other one began later; when it is listed, the first one would be, too.
+        // The other task blocked later. So once that task is reported, a report of the first task
+        // would be there, too.
         let reports = loop {
             let reports = pool.stalls();
             if reports.iter().any(|report| report.task() == Some(other.id())) {
@@ -308,7 +311,7 @@ fn a_worker_that_says_that_it_blocks_is_not_stuck() {
         other_go.send(()).unwrap();
         other.join().unwrap();
         let report = report(&pool, is_blocked_in("futex"));
-        assert_eq!(report.task(), Some(stuck_before.id()), "it is in the same poll");
+        assert_eq!(report.task(), Some(stuck_before.id()), "still the same poll");
         go.send(()).unwrap();
         stuck_before.join().unwrap();
     });
@@ -355,7 +358,7 @@ fn a_handler_that_blocks_keeps_no_task_from_being_rescued() {
         for _ in 0..2 {
             let (go, wait) = mpsc::channel();
             stuck.push((go, pool.spawn(blocks(wait))));
-            // A spare polls it: the watch has noticed that the worker is stuck.
+            // A spare polls this task: the watch has noticed that the worker is stuck.
             pool.spawn(async {}).join().unwrap();
             if stuck.len() == 1 {
                 with_work(&pool, || begun.try_recv().is_ok());
@@ -372,10 +375,10 @@ fn a_handler_that_blocks_keeps_no_task_from_being_rescued() {
     });
 }
 
-/// Set in the process that has to write a line.
+/// The environment variable that is set in a child process, which gets stuck.
 const ROLE: &str = "BLITZ_TEST_STALLS_ROLE";
 
-/// Is stuck until its input ends.
+/// Keeps a worker stuck until the standard input ends.
 #[test]
 fn a_program_that_is_stuck_for_a_while() {
     if std::env::var_os(ROLE).is_none() {

@@ -70,7 +70,7 @@ fn wakers_are_counted_and_states_are_listed() {
     }));
     assert_eq!(waiting(&pool, task.id()).wakers(), 2);
     let abort = task.abort_handle();
-    assert_eq!(waiting(&pool, task.id()).wakers(), 3, "an abort handle is taken for one");
+    assert_eq!(waiting(&pool, task.id()).wakers(), 3, "an abort handle counts as a waker");
     drop(abort);
     // The only worker is busy and there is no spare, so the task stays runnable.
     let (go, gone) = mpsc::channel::<()>();

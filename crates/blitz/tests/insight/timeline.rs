@@ -59,7 +59,7 @@ fn a_region_that_goes_on_is_open() {
 }
 
 #[test]
-fn a_region_outside_of_the_pool_only_calls() {
+fn a_region_outside_of_the_pool_only_calls_its_closure() {
     let pool = pool(1);
     assert_eq!(region("outside", || 7), 7);
     assert!(slices(&pool.trace(ALL), "outside").is_empty());
@@ -136,8 +136,9 @@ fn a_worker_that_waits_for_work_parks() {
         assert!(!park.is_open && park.end <= job.begin);
         let time = runtime.metrics().workers[0].time;
         assert!(time.park > Duration::ZERO, "{time:?}");
-        assert_eq!(time.poll, Duration::ZERO, "it has never polled: {time:?}");
-        // A job may reach the worker just before it sleeps; then no wake-up is needed.
+        assert_eq!(time.poll, Duration::ZERO, "the worker has never polled: {time:?}");
+        // A job may reach the worker just before the worker sleeps. Then no wake-up is needed, and
+        // the test tries again.
         wait_for(|| {
             wait_for(parks);
             runtime.install(|| ());
@@ -171,8 +172,8 @@ fn a_worker_that_does_not_come_back_is_counted_as_stalled() {
             }
         });
         wait_for(|| begun.load(SeqCst));
-        // The watch checks workers only while work waits. This is a job, because a relief worker
-        // takes none.
+        // The watch checks workers only while work waits. This work is a job, because a relief
+        // worker would take a task, but takes no jobs.
         let waits = pool.spawn_cpu(|| ());
         stuck.join().unwrap();
         waits.join().unwrap();

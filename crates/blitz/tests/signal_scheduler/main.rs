@@ -1,9 +1,9 @@
 //! Runs the tests of tasks, timers, sockets and everything above them again, on the signal
 //! scheduler.
 //!
-//! It includes most files of the other test targets. Builders that choose no scheduler take it from
-//! an environment variable, which is set before the first test begins. These files cannot be
-//! included, or need not be:
+//! This target includes most files of the other test targets. Builders that choose no scheduler
+//! take it from an environment variable, which is set before the first test begins. The following
+//! files cannot be included, or need not be:
 //! - without tasks: `here`, `install`, `join`, `scope`, `stress`, `traits`;
 //! - for the global pool or environment variables: `builder`, `callers`, `variables`;
 //! - with limits, filters or an allocator for the whole process: `guest_limits`, `memory`,

@@ -29,7 +29,7 @@ fn a_dump_shows_where_tasks_wait() {
 }
 
 #[test]
-fn a_dump_shows_how_many_had_a_slot_before() {
+fn a_dump_shows_how_many_tasks_had_a_slot_before() {
     watched("how many had a slot before", |watch| {
         let runtime = signal_runtime(watch, 1);
         let slots = runtime.spawn(async {

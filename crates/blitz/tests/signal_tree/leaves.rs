@@ -1,4 +1,5 @@
-//! Tasks behind leaves get workers, and leave their slots to others.
+//! Tasks behind the leaves of one worker also run on other workers, and slots of tasks that have
+//! ended are used again.
 
 use crate::common::{Tally, wait_for, wait_for_parked, watched};
 use crate::{WORKERS, rounds, signal_runtime, signals, wait_until_empty, wait_until_idle};
@@ -10,12 +11,12 @@ use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use std::sync::{Arc, Barrier, mpsc};
 
 #[test]
-fn tasks_behind_one_leaf_get_as_many_workers() {
+fn tasks_behind_one_leaf_get_a_worker_each() {
     watched("tasks behind one leaf", |watch| {
         for workers in [2, 4, 8, 64] {
             for _ in 0..rounds(100) {
-                // A new runtime each time: a worker that has ended tasks of other workers has slots
-                // in their leaves.
+                // Each round has a new runtime, because a worker that has ended tasks of other
+                // workers has cached slots in the leaves of those workers.
                 let runtime = signal_runtime(watch, workers);
                 let all_run = Arc::new(Barrier::new(workers + 1));
                 let arrived = Arc::new(AtomicUsize::new(0));
@@ -38,8 +39,8 @@ fn tasks_behind_one_leaf_get_as_many_workers() {
                     *behind.entry(task.slot.unwrap().0).or_default() += 1;
                 }
                 all_run.wait();
-                // The last task stays in the spawner's LIFO slot; tasks that the watch rescues from
-                // there go anywhere.
+                // The last task stays in the spawner's LIFO slot. A task that the watch rescues
+                // from that slot may get a slot behind any leaf.
                 let elsewhere = 1 + runtime.metrics().tasks.rescued;
                 assert!(behind.values().sum::<u64>() + 1 >= workers as u64, "{behind:?}");
                 assert!(behind.values().max().unwrap() + elsewhere >= workers as u64, "{behind:?}");
@@ -128,7 +129,8 @@ fn tasks_that_yielded_do_not_wait_behind_a_worker_that_blocks() {
                         }));
                     }
                     drop(done);
-                    // Now some of them have yielded on this worker, and wait in its queue.
+                    // After this, some of the tasks have yielded on this worker, and wait in its
+                    // yield queue.
                     yield_now().await;
                     is_done.iter().sum::<u32>()
                 });

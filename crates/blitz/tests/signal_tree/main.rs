@@ -1,5 +1,6 @@
 //! The additional promises of the signal scheduler: an idle tree is empty and balanced, runnable
-//! tasks get workers, wakes coalesce, none is lost, slots are given back; and dumps show all of it.
+//! tasks get workers, wakes coalesce, no wake is lost, slots are given back, and dumps show tasks
+//! and tree.
 
 #[path = "../common/mod.rs"]
 mod common;

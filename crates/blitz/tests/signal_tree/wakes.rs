@@ -1,4 +1,4 @@
-//! Wakes coalesce, none is lost, and tasks that yield and tasks that are woken take turns.
+//! Wakes coalesce, no wake is lost, and tasks that yield and tasks that are woken take turns.
 
 use crate::common::{wait_for, watched};
 use crate::{
