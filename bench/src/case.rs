@@ -12,7 +12,7 @@ use crate::{
 /// One line of the catalogue.
 #[derive(Debug, Clone)]
 pub struct Case {
-    /// `group/workload/variant`, unique; `--only` selects by it.
+    /// `group/workload/variant`, unique; `--only` selects cases by this name.
     pub name: String,
     /// One sentence for a reader of the report.
     pub title: String,
@@ -35,8 +35,8 @@ impl Case {
 
     /// The same workload with two builds of Blitz beside each other instead of rivals.
     ///
-    /// Each measure compares every Blitz contestant of the case with its older build. A case
-    /// without a Blitz contestant has nothing to compare.
+    /// Each measure compares every contestant of the case that has an older build with that build.
+    /// A case without such a contestant has nothing to compare.
     #[must_use]
     pub fn beside_older(mut self) -> Option<Self> {
         let twin = self.twin();

@@ -1,8 +1,8 @@
-//! The insight settings of a Blitz pool, and of a Tokio runtime, while it is measured.
+//! The insight settings of a Blitz pool, or of a Tokio runtime, that is measured.
 //!
-//! All three kinds of pools are one type, so that they run the same machine code. Only the pool's
-//! setting differs, which is chosen when the workload builds its pool. The tools that look inside
-//! of Tokio need `--cfg tokio_unstable`: a program with that flag passes them to [`with_tokio`].
+//! Pools with each of the three settings are one type, so that all of them run the same machine
+//! code. The setting is chosen when the workload builds its pool. The tools that look inside of
+//! Tokio need `--cfg tokio_unstable`: a program with that flag passes them to [`with_tokio`].
 
 use std::{
     any::Any,
@@ -20,9 +20,9 @@ use ::tokio::runtime::{Builder, Runtime};
 use crate::rival::RivalKind;
 
 /// The time from one request of the scraper to the next: as long as the shortest turn, and hundreds
-/// of times shorter than usual. With a longer period most turns would have no request in their
-/// measured part: a request that became due while the contestant was held is sent at once, before
-/// that part begins.
+/// of times shorter than is usual for scrapers. With a longer period most turns would have no
+/// request in their measured part: a request that became due while the contestant was held is sent
+/// at once, before that part begins.
 const PERIOD: Duration = Duration::from_millis(20);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -109,7 +109,7 @@ pub(crate) fn build(builder: PoolBuilder) -> Result<(Pool, Option<Scraper>), Str
     Ok((pool, scraper))
 }
 
-/// A thread that reads metrics periodically, until this is dropped.
+/// A thread that reads metrics periodically, until the scraper is dropped.
 #[derive(Debug)]
 pub struct Scraper {
     /// Dropped first, which ends the thread.
@@ -122,7 +122,7 @@ impl Scraper {
     ///
     /// # Errors
     ///
-    /// Returns the system's error if it starts no thread.
+    /// Returns the system's error if the thread cannot be started.
     pub fn start(mut read: impl FnMut() + Send + 'static) -> io::Result<Self> {
         let (end, ended) = channel();
         let thread = thread::Builder::new().name("scraper".to_owned()).spawn(move || {
@@ -139,7 +139,7 @@ fn scrape_page(pool: &Pool) -> io::Result<Scraper> {
     let page = pool.inspect(Inspect::at("127.0.0.1:0"))?;
     let page = page.ok_or_else(|| io::Error::other("there is no page"))?;
     let address = page.address();
-    // The first reading shows whether it works.
+    // The first reading shows whether the page answers.
     scrape(address)?;
     Scraper::start(move || {
         // A page that does not answer would make the pool look better, so report it.
@@ -186,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn a_setting_lasts_as_long_as_its_workload_is_opened() {
+    fn a_setting_is_in_force_while_its_workload_is_opened() {
         assert_eq!(opened_as(RivalKind::Tokio, |rival| rival), RivalKind::Tokio);
         let inner = opened_as(RivalKind::Unrecorded, |rival| (rival, INSIGHT.get()));
         assert_eq!(inner, (RivalKind::Blitz, Insight::Unrecorded));

@@ -36,9 +36,9 @@ pub struct MachineCard {
 /// A rival and its version.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RivalCard {
-    /// Which one.
+    /// The rival.
     pub rival: RivalKind,
-    /// From the lock file.
+    /// The version, from the lock file.
     pub version: String,
     /// A remark for readers of the numbers, if there is one.
     pub remark: Option<String>,

@@ -24,8 +24,8 @@ impl Watch {
         })
     }
 
-    /// How many processors others have kept busy since then, on average. The time of contestants
-    /// and of their clients counts as ours once they have ended.
+    /// How many processors other programs have kept busy since this reading, on average. The time
+    /// of contestants and of their clients counts as ours once they have ended.
     #[must_use]
     pub fn others_cpus(&self) -> Option<f64> {
         let now = Self::start()?;

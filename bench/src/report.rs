@@ -36,11 +36,11 @@ pub struct Report {
 pub struct CaseReport {
     /// `group/workload/variant`.
     pub name: String,
-    /// One sentence about it.
+    /// One sentence about the case.
     pub title: String,
     /// How many rounds were run. Contestants that dropped out took fewer turns.
     pub rounds: usize,
-    /// How many processors other programs kept busy meanwhile, on average.
+    /// How many processors other programs kept busy while the case ran, on average.
     pub others_cpus: Option<f64>,
     /// Why the case was not run, if it was not.
     pub skipped: Option<String>,

@@ -24,9 +24,10 @@ pub enum Metric {
     ReturnP99,
     /// 99.9th percentile of the time until the caller has its result.
     ReturnP999,
-    /// The longest of these times.
+    /// The longest time until the caller has its result.
     ReturnMax,
-    /// 99th percentile of how late clients sent their requests. A latency includes this lateness.
+    /// 99th percentile of how late clients sent their requests. A request's latency includes this
+    /// lateness.
     AskedP99,
     /// Wall time per job, for jobs that run beside requests.
     PerJob,

@@ -5,7 +5,7 @@ use std::time::Duration;
 /// How much time a turn may take.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Pace {
-    /// As little as possible; the numbers mean nothing. For tests.
+    /// As little as possible, for tests. The numbers mean nothing.
     Smoke,
     /// Short enough for the cases of a quick run to take about a minute.
     Quick,
@@ -24,8 +24,8 @@ impl Pace {
         }
     }
 
-    /// A turn of a latency workload takes this many latencies. The 99th percentile of fewer than a
-    /// hundred would be their maximum.
+    /// A turn of a latency workload measures this many latencies. The 99th percentile of fewer than
+    /// a hundred would be their maximum.
     #[must_use]
     pub fn latencies(self) -> usize {
         match self {

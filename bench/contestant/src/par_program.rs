@@ -23,9 +23,9 @@ pub enum ParProgram {
     Chunks,
     /// The even ones of ten million numbers, collected into a vector.
     Filter,
-    /// Four items for each of a million.
+    /// A million items, each of which becomes four.
     FlatMap,
-    /// A loop over a thousand vectors, and in it one over the thousand numbers of each.
+    /// A loop over a thousand vectors, and in it a loop over the thousand numbers of each vector.
     Nested,
     /// A search among ten million numbers.
     Find {
@@ -47,7 +47,8 @@ pub enum ParProgram {
     Words,
     /// A sequential iterator as a parallel one.
     Bridge {
-        /// Whether an item takes long: a hundred thousand of them, instead of a million.
+        /// Whether an item takes long. Then there are a hundred thousand items instead of a
+        /// million.
         heavy: bool,
     },
     /// The items of a `HashMap` of a million.

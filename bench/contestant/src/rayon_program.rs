@@ -21,7 +21,8 @@ pub enum RayonProgram {
     FindFirst,
     /// Any of two matches among ten million numbers.
     FindAny,
-    /// A parallel loop over a thousand vectors, and in it one over the thousand numbers of each.
+    /// A parallel loop over a thousand vectors, and in it a loop over the thousand numbers of each
+    /// vector.
     Nested,
     /// A loop with a body of a few instructions.
     SmallLoop {
@@ -39,7 +40,7 @@ pub enum RayonProgram {
 /// The order of numbers that are to be sorted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Order {
-    /// None.
+    /// No order.
     Random,
     /// Sorted already.
     Sorted,

@@ -65,7 +65,7 @@ impl Clock {
         Self { cpu: os::cpu_time(), start: Instant::now() }
     }
 
-    /// Stops it.
+    /// Stops the clock.
     #[must_use]
     pub fn stop(self) -> Spent {
         let wall = self.start.elapsed();
@@ -109,8 +109,9 @@ impl<J: Repeat> Repeated<J> {
         Self { job, turn_time: pace.turn_time(), repetitions: None }
     }
 
-    /// Makes turns `times` as long. This is for workloads with more threads than processors: the
-    /// system's scheduler then alternates between the threads.
+    /// Makes turns `times` times as long. This is for workloads with more threads than processors:
+    /// the system's scheduler alternates between the threads, and a longer turn contains more of
+    /// its switches.
     #[must_use]
     pub fn longer(self, times: u32) -> Self {
         Self { turn_time: self.turn_time * times, ..self }

@@ -22,7 +22,7 @@ pub enum Reply {
 ///
 /// # Errors
 ///
-/// Returns an error if a reply cannot be written.
+/// Returns an error if `input` cannot be read, or if a reply cannot be written.
 pub fn serve(
     open: impl FnOnce() -> Result<Box<dyn Contest>, String>,
     input: impl BufRead,

@@ -52,7 +52,7 @@ impl Program for Find {
         self.found = self.haystack.iter().position(|number| *number == NEEDLE);
     }
 
-    /// The index, or the value if any match is accepted.
+    /// Returns the index of the match, or the value of the match if any match is accepted.
     fn fingerprint(&self) -> u64 {
         match (self.which, self.found) {
             (_, None) => u64::MAX,

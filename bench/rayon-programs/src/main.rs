@@ -71,7 +71,7 @@ fn check() -> Result<(), String> {
         let expected = take_turns(&program.case(), open(program, How::Parallel, Pace::Smoke))?;
         println!("{} {expected:016x}", program.case());
     }
-    // The pool of the drop-in is Blitz's global one.
+    // With the drop-in, Rayon's global pool is Blitz's global pool, which has been built already.
     if !on_blitz() {
         Iterators::Blitz.start(2)?;
     }
@@ -127,8 +127,8 @@ fn open(program: RayonProgram, how: How, pace: Pace) -> Opened {
     }
 }
 
-/// A turn of a check is one repetition or a few. With several turns, one of them may find an idle
-/// worker.
+/// A turn of a check is one repetition or a few. In one of several turns, the program may find an
+/// idle worker.
 const TURNS: usize = 10;
 const MILLION: usize = 1_000_000;
 const TEN_MILLION: usize = 10 * MILLION;

@@ -62,12 +62,12 @@ pub struct Running<P> {
 }
 
 impl<P: Program> Running<P> {
-    /// `program`, called from outside the pool, as most users do.
+    /// Opens `program` with calls from outside the pool, as most calls are.
     pub fn open(program: P, how: How, pace: Pace) -> Opened {
         Self::open_from(Caller::Outside, program, how, pace)
     }
 
-    /// `program`, called from `caller`.
+    /// Opens `program` with calls from `caller`.
     pub fn open_from(caller: Caller, mut program: P, how: How, pace: Pace) -> Opened {
         program.prepare();
         program.sequential();

@@ -5,7 +5,7 @@ use rayon::slice::ParallelSliceMut as _;
 
 use crate::program::{Program, fingerprint, numbers};
 
-/// Numbers before and after.
+/// Numbers before and after their sort.
 pub struct Sort {
     before: Vec<u64>,
     sorted: Vec<u64>,

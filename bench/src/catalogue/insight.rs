@@ -2,7 +2,7 @@
 //!
 //! The reference is the same pool without recorders. The pool with default settings, and the pool
 //! whose page a scraper reads, may cost one per cent more. Cases with tasks also show what each
-//! tool that looks inside of Tokio costs: they compare Tokio with the tool and Tokio without one.
+//! tool that looks inside of Tokio costs: they compare Tokio with the tool and Tokio without it.
 
 use super::{FIB, FLAT_SPAWNS, WALL};
 use crate::{

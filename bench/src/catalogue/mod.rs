@@ -304,7 +304,7 @@ fn post(worker: Idle) -> Case {
     }
 }
 
-/// One case for all pool sizes, so that they take turns with each other.
+/// One case for all pool sizes, so that pools of different sizes take turns with each other.
 fn trickle() -> Case {
     let goals: Goals<'_> = &[(Rayon, Some(0.4))];
     let sizes = [2, 8, 32];
@@ -344,7 +344,9 @@ fn oversubscribed() -> Vec<Case> {
         };
         Case {
             name: format!("oversubscribed/{name}"),
-            title: format!("{name} with 16 workers, against 2 workers of the same pool."),
+            title: format!(
+                "{name} on a pool of 16 workers, against a pool of the same kind with 2 workers."
+            ),
             workload,
             contestants: [Blitz, Rayon]
                 .into_iter()
@@ -366,8 +368,8 @@ fn oversubscribed() -> Vec<Case> {
     ]
 }
 
-/// The same source on Rayon's own core and on the drop-in. The goal is to be no slower, and to take
-/// half the time if forking is most of the work.
+/// The same source on Rayon's own core and on the drop-in. The goal of the drop-in is to be no
+/// slower. The loops of 1,000 items, where forking is most of the work, have to take half the time.
 fn rayon_program(program: RayonProgram) -> Case {
     let goal = match program {
         RayonProgram::SmallLoop { items: 1_000, .. } => 0.5,
@@ -437,7 +439,7 @@ mod tests {
     }
 
     #[test]
-    fn only_matches_groups_and_workloads() {
+    fn a_filter_matches_a_group_or_parts_of_names() {
         let matching = |only| matching(Some(only), Pace::Quick);
         assert_eq!(matching("queens").len(), 1);
         assert_eq!(matching("empty-tree-10").len(), 2);
@@ -448,7 +450,7 @@ mod tests {
     }
 
     #[test]
-    fn a_quick_run_leaves_out_cases_that_are_not_named() {
+    fn a_quick_run_includes_some_cases_only_if_they_are_named() {
         assert_eq!(matching(None, Pace::Full).len(), cases().len());
         let quick = matching(None, Pace::Quick);
         let asynchronous = quick.iter().filter(|case| case.group() == "async").count();

@@ -1,4 +1,4 @@
-//! The cases of the signal group: both schedulers of Blitz and Tokio, side by side.
+//! The cases of the signal group: Blitz's two schedulers and Tokio, side by side.
 
 use super::WALL;
 use crate::{
@@ -94,7 +94,9 @@ fn actor_ring(tokens: usize, laps: u64) -> Case {
 fn fan(fan: Fan) -> Case {
     let (name, title) = match fan {
         Fan::Out => ("fan-out", "A task wakes 1,000 others and waits for the last, per task."),
-        Fan::In => ("fan-in", "A task wakes 1,000 others, each of which wakes one more, per task."),
+        Fan::In => {
+            ("fan-in", "A task wakes 1,000 others, all of which wake the same task, per task.")
+        }
     };
     case(name, title, TaskWorkload::Fan { tasks: 1_000, fan }, Goals::default())
 }
@@ -128,7 +130,8 @@ fn ping_pong() -> Case {
     )
 }
 
-/// One case for all numbers of workers, so that they take turns with each other.
+/// One case for all numbers of workers, so that pools of different sizes take turns with each
+/// other.
 fn find_work() -> Case {
     let sizes = [2, 8, 64, 200];
     let compare = |workers: usize| Comparison {
@@ -138,7 +141,8 @@ fn find_work() -> Case {
     };
     Case {
         name: "signal/find-work".to_owned(),
-        title: "A search that finds no task: in the tree, beside one in all rings and the queue."
+        title: "A search that finds no task: a search of the tree, compared with one of all rings \
+                and the queue."
             .to_owned(),
         workload: Workload::Search,
         contestants: sizes

@@ -1,6 +1,7 @@
 //! The cases of the async group.
 //!
-//! A case covers all numbers of workers, so that they take turns with each other.
+//! A case covers all numbers of workers, so that runtimes of different sizes take turns with each
+//! other.
 
 use super::{Goals, WALL, against, with_blitz};
 use crate::{

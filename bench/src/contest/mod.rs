@@ -28,11 +28,11 @@ pub trait Arena {
 /// How long a case may take.
 #[derive(Debug, Clone, Copy)]
 pub struct Budget {
-    /// The minimum of rounds, even if they take up to twice the time.
+    /// The minimum of rounds, even if these rounds take up to twice `time`.
     pub rounds_min: usize,
     /// The maximum of rounds.
     pub rounds_max: usize,
-    /// Between the two, a new round begins only within this time.
+    /// Between the minimum and the maximum, another round begins only within this time.
     pub time: Duration,
 }
 
@@ -48,7 +48,7 @@ impl Budget {
         Self { rounds_min, rounds_max, time }
     }
 
-    /// The budget of a case. A case whose turns differ much gets enough of them for a median.
+    /// The budget of a case. A case whose turns differ much gets enough turns for a median.
     #[must_use]
     pub fn of_case(case: &Case, pace: Pace) -> Self {
         let budget = Self::of(pace);

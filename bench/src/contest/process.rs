@@ -28,8 +28,8 @@ pub struct Processes<F> {
 }
 
 impl<F: FnMut(&Case, Contestant) -> Result<Command, String>> Processes<F> {
-    /// Starts contestants with the commands that `command` returns. Its error says why there is
-    /// none.
+    /// Creates an arena that will start each contestant with the command that `command` returns. An
+    /// error of `command` says why there is no command.
     pub fn new(command: F) -> Self {
         Self { command }
     }
@@ -55,7 +55,8 @@ impl Process {
     fn new(mut child: Child) -> Self {
         let (sender, replies) = mpsc::channel();
         if let Some(output) = child.stdout.take() {
-            // A thread, since a pipe cannot be read with a time limit. It ends with the child.
+            // Read the pipe on a thread, since a read has no time limit. The thread ends with the
+            // child.
             thread::spawn(move || {
                 let lines = BufReader::new(output).lines().map_while(Result::ok);
                 for line in lines {
@@ -78,8 +79,8 @@ impl Process {
         serde_json::from_str(&line).map_err(|error| format!("answered {line:?}: {error}"))
     }
 
-    /// Ends the process and those that it started, once: after the wait the system may give the
-    /// number of their group to other processes.
+    /// Ends the process and those that it started. Does so only once: `os::end` waits for them, and
+    /// from then on the system may give the number of their group to other processes.
     fn end(&mut self) {
         if !std::mem::replace(&mut self.has_ended, true) {
             // The process may have ended already.
@@ -131,5 +132,5 @@ impl Drop for Process {
     }
 }
 
-/// The slowest turn takes about two seconds. A turn that takes longer than this hangs.
+/// A turn that takes longer than this constant hangs. The slowest turn takes about two seconds.
 const PATIENCE: Duration = Duration::from_secs(60);

@@ -26,7 +26,7 @@ fn budget(rounds: usize) -> Budget {
     Budget { rounds_min: rounds, rounds_max: rounds, time: Duration::from_secs(3_600) }
 }
 
-/// Records which contestant took a turn; chili drops out in its third one.
+/// Records which contestant took a turn; chili drops out in its third turn.
 #[derive(Default)]
 struct Pretended {
     opened: usize,

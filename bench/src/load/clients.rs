@@ -138,7 +138,8 @@ impl Client {
         self.write()
     }
 
-    /// Sends nothing until the next `begin`.
+    /// Forgets the answer, so that a later event does not count it again. The client sends nothing
+    /// until the next `begin`.
     fn rest(&mut self) {
         self.received = 0;
     }

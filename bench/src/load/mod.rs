@@ -40,7 +40,7 @@ pub struct Load {
     pub talk: Talk,
     /// Requests per second of all connections together: an open loop.
     ///
-    /// Without it, each connection sends the next request when it has its answer.
+    /// Without a rate, each connection sends the next request when it has its answer.
     pub rate: Option<u32>,
 }
 

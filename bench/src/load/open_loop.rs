@@ -38,7 +38,7 @@ struct Writer {
 #[derive(Debug)]
 struct Reader {
     stream: mio::net::TcpStream,
-    /// Every answer of this connection is compared with it.
+    /// Every answer of this connection is compared with this request.
     request: Vec<u8>,
     received: Vec<u8>,
     turn: u64,

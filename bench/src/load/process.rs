@@ -79,7 +79,7 @@ impl Ask for LoadProcess {
 
 impl Drop for LoadProcess {
     fn drop(&mut self) {
-        // It may have ended already.
+        // The child may have ended already.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }

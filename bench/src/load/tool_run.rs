@@ -21,8 +21,8 @@ pub struct ToolRun {
 }
 
 impl ToolRun {
-    /// Makes a run of `tool` with the address and the connections of `load`. It always expects a
-    /// hello server and ignores the other fields.
+    /// Makes a run of `tool` with the address and the connections of `load`. The run ignores the
+    /// other fields of `load`, and always expects a hello server.
     #[must_use]
     pub fn new(tool: Tool, load: Load) -> Self {
         Self { tool, load }
@@ -70,7 +70,7 @@ impl Ask for ToolRun {
     }
 }
 
-/// A file of a run. Its drop removes the file.
+/// The log file of a run. The file is removed when this is dropped.
 struct LogFile(PathBuf);
 
 impl LogFile {
@@ -85,12 +85,13 @@ impl LogFile {
 
 impl Drop for LogFile {
     fn drop(&mut self) {
-        // wrk has written no log.
+        // Ignore the error: wrk writes no log, so there may be no file.
         let _ = fs::remove_file(&self.0);
     }
 }
 
-/// Reads the report of `wrk --latency`. It has lines about errors only if there were any.
+/// Reads the report of `wrk --latency`. The report has lines about errors only if there were
+/// errors.
 fn of_wrk(report: &str) -> Result<Harvest, String> {
     let trouble = ["Socket errors", "Non-2xx"].iter().find(|trouble| report.contains(**trouble));
     if let Some(trouble) = trouble {

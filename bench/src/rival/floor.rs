@@ -22,7 +22,7 @@ pub struct Floor {
 #[derive(Debug, Default)]
 pub struct Place {
     run: AtomicUsize,
-    /// Zero while there is none.
+    /// The address of the closure; zero while this place has none.
     closure: AtomicUsize,
 }
 
@@ -79,5 +79,6 @@ fn stolen() -> ! {
 /// A frame has at least a return address and a closure.
 const SMALLEST_FRAME: usize = 16;
 
-/// The number of places. Two frames share a place only if they are this many smallest frames apart.
+/// The number of places. Two frames share a place only if they are a multiple of this many smallest
+/// frames apart.
 const PLACES: usize = 1 << 12;

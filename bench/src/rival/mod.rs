@@ -46,8 +46,9 @@ pub trait Rival: Build + Sync {
         T: Send,
         F: Work<Self, T>;
 
-    /// Runs both closures: `a` at once on this thread, `b` on the thread that takes it meanwhile,
-    /// or here if none does.
+    /// Runs both closures: `a` at once on this thread, and `b` on another thread that takes it
+    /// while `a` runs. If no thread takes `b`, this thread runs it after `a`. Only [`SeqRight`]
+    /// runs `b` first.
     fn join<A, B, RA, RB>(ctx: &mut Self::Ctx<'_>, a: A, b: B) -> (RA, RB)
     where
         RA: Send,
@@ -143,7 +144,7 @@ pub enum RivalKind {
     /// Tokio; its tasks hand jobs to Rayon, which answers through a channel.
     #[serde(rename = "tokio+rayon")]
     TokioRayon,
-    /// As `TokioRayon`, with a shorter kernel slice for Tokio's workers.
+    /// Tokio and Rayon as in `TokioRayon`; Tokio's workers have a shorter kernel slice.
     #[serde(rename = "tokio-slice+rayon")]
     TokioSlice,
     /// Tokio; its tasks run jobs inside `block_in_place`.
@@ -164,10 +165,10 @@ pub enum RivalKind {
     /// [`Case::beside_older`](crate::case::Case::beside_older).
     #[serde(rename = "blitz-before")]
     Before,
-    /// As `Before`, with the signal scheduler.
+    /// The older build with the signal scheduler.
     #[serde(rename = "signal-before")]
     SignalBefore,
-    /// As `Before`; its tasks run jobs by `spawn_cpu`.
+    /// The older build; its tasks run jobs by `spawn_cpu`.
     #[serde(rename = "spawn-cpu-before")]
     SpawnCpuBefore,
 }
@@ -295,8 +296,8 @@ impl RivalKind {
         matches!(self, Self::Floor | Self::Halves | Self::Bare | Self::SeqRight)
     }
 
-    /// Whether it is Tokio with a tool that observes it. Such a tool needs a compiler flag, so a
-    /// program of another workspace runs both.
+    /// Whether it is Tokio with a tool that observes Tokio. Such a tool needs a compiler flag, so a
+    /// program of another workspace runs Tokio and the tool.
     ///
     /// ```
     /// use blitz_bench::rival::RivalKind;

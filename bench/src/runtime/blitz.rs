@@ -18,10 +18,10 @@ pub struct BlitzWith<const SIGNAL: bool> {
     runtime: ::blitz::Runtime,
 }
 
-/// The default.
+/// A runtime with the default scheduler.
 pub type Blitz = BlitzWith<false>;
 
-/// The same with the signal scheduler.
+/// A runtime with the signal scheduler.
 pub type BlitzSignal = BlitzWith<true>;
 
 impl<const SIGNAL: bool> Build for BlitzWith<SIGNAL> {

@@ -1,8 +1,8 @@
 //! Forte: a future is a job that its waker pushes again, on the worker that wakes it.
 //!
 //! For readers of its rows: this version shares jobs with other workers only at a `join`, so tasks
-//! stay where they were started. A thread that is not a worker becomes one during the call. Before
-//! it returns, it runs the jobs that it pushed.
+//! stay where they were started. A thread that is not a worker becomes a worker during a call that
+//! starts or wakes a task. Before that call returns, the thread runs the jobs that it pushed.
 
 use std::{future::Future, net::TcpListener, time::Duration};
 
@@ -29,7 +29,7 @@ impl Runtime for Forte {
     }
 }
 
-/// With the sockets and timers of `async-io`.
+/// Uses the sockets and timers of `async-io`.
 ///
 /// The thread of `async-io` wakes the tasks. In Forte the thread that wakes a task polls it.
 impl Outside for Forte {

@@ -1,6 +1,6 @@
 //! Contestants whose tasks serve sockets and start computations.
 //!
-//! Each is written as its users would write it.
+//! Each is written as users of its runtime would write it.
 
 use std::{
     future::{Future, ready},
@@ -30,7 +30,8 @@ pub trait Hybrid: 'static {
     /// Runs jobs.
     type Jobs: Jobs;
 
-    /// Builds both, with `workers` threads each if they do not share threads.
+    /// Builds the runtime and what runs the jobs, with `workers` threads each if the two do not
+    /// share threads.
     ///
     /// # Errors
     ///
@@ -44,7 +45,7 @@ pub trait Jobs: Copy + Send + Sync + 'static {
     fn run<J: Job>(self, job: J) -> impl Future<Output = Result<u64, String>> + Send;
 }
 
-/// Blitz with one of its schedulers, jobs right inside tasks.
+/// Blitz with one of its schedulers. Tasks run jobs themselves.
 #[derive(Debug, Clone, Copy)]
 pub struct Inline<const SIGNAL: bool>;
 
@@ -63,7 +64,7 @@ impl<const SIGNAL: bool> Jobs for Inline<SIGNAL> {
     }
 }
 
-/// Blitz, jobs by `spawn_cpu`.
+/// Blitz. Tasks run jobs by `spawn_cpu`.
 #[derive(Debug, Clone, Copy)]
 pub struct SpawnCpu;
 
@@ -119,7 +120,7 @@ impl Hybrid for TokioRayon {
     }
 }
 
-/// Tokio beside Rayon, with workers that the kernel prefers.
+/// Tokio beside Rayon. Tokio's workers have a short slice, so the kernel prefers them.
 #[derive(Debug)]
 pub struct TokioSlice;
 
@@ -129,7 +130,7 @@ impl Hybrid for TokioSlice {
 
     fn build(workers: usize) -> Result<(Tokio, Bridge), String> {
         let shorten = || os::shorten_slice(SLICE);
-        // Try it on a thread that ends, so that this thread keeps its slice.
+        // First shorten the slice of a thread that ends, so that this thread keeps its own slice.
         let tried = thread::spawn(shorten).join();
         let tried = tried.map_err(|_| "a thread panicked".to_owned())?;
         tried.map_err(|error| format!("the kernel grants no slice: {error}"))?;
@@ -154,7 +155,8 @@ impl Hybrid for SmolRayon {
     }
 }
 
-/// Tokio, jobs inside `block_in_place`. If a job forks, Rayon runs it and the thread waits.
+/// Tokio. Tasks run jobs inside `block_in_place`. If a job forks, Rayon runs it and the thread
+/// waits.
 #[derive(Debug, Clone, Copy)]
 pub struct InPlace(Pool);
 
@@ -173,7 +175,7 @@ impl Jobs for InPlace {
     }
 }
 
-/// Tokio, jobs by `spawn_blocking`. If a job forks, Rayon runs it and the thread waits.
+/// Tokio. Tasks run jobs by `spawn_blocking`. If a job forks, Rayon runs it and the thread waits.
 #[derive(Debug, Clone, Copy)]
 pub struct Blocking(Pool);
 
@@ -201,7 +203,7 @@ fn blocking<J: Job>(pool: Pool, job: J) -> u64 {
     }
 }
 
-/// Tokio, jobs right inside tasks. It refuses jobs that fork.
+/// Tokio. Tasks run jobs themselves, and refuse jobs that fork.
 #[derive(Debug, Clone, Copy)]
 pub struct Direct;
 
@@ -223,7 +225,7 @@ impl Jobs for Direct {
     }
 }
 
-/// Forte with the sockets of `async-io`, jobs right inside tasks.
+/// Forte with the sockets of `async-io`. Tasks run jobs themselves.
 #[derive(Debug, Clone, Copy)]
 pub struct ForteInline;
 
@@ -245,8 +247,8 @@ impl Jobs for ForteInline {
 
 /// The slice of Tokio's workers.
 ///
-/// A compromise: 0.3 ms is best beside jobs with short leaves, 0.1 ms beside jobs with long ones.
-/// Each shortens the tail to a quarter.
+/// A compromise: 0.3 ms is best beside jobs with short leaves, 0.1 ms beside jobs with long leaves.
+/// Each of these two slices shortens the tail of latencies to a quarter.
 const SLICE: Duration = Duration::from_micros(200);
 
 /// Evaluates an expression with `$hybrid` standing for a type of [`Hybrid`].

@@ -17,21 +17,21 @@ use crate::load::HELLO;
 
 /// A runtime with sockets and timers.
 pub trait Outside: Runtime<Tasks: Timers> {
-    /// As [`build`](crate::rival::Build::build), with everything that sockets and timers need.
+    /// Builds a runtime with everything that sockets and timers need.
     ///
     /// # Errors
     ///
     /// Returns the runtime's own message if it cannot be built.
     fn build_for_outside(workers: usize) -> Result<Self, String>;
 
-    /// Accepts connections in the background; each is an echo task.
+    /// Accepts connections in the background; an echo task serves each.
     ///
     /// # Errors
     ///
     /// Returns an error if `listener` cannot be used.
     fn echo(&self, listener: TcpListener) -> Result<(), String>;
 
-    /// Accepts connections in the background; each is a task in which hyper says [`HELLO`].
+    /// Accepts connections in the background; a task serves each, in which hyper says [`HELLO`].
     ///
     /// # Errors
     ///
@@ -71,7 +71,7 @@ pub(super) async fn hello(stream: impl AsyncRead + AsyncWrite + Unpin) {
     let _ = connection.await;
 }
 
-/// As large as the largest message.
+/// The size of a buffer: that of the largest message of the catalogue.
 pub(crate) const BUFFER: usize = 16 * 1024;
 
 /// Evaluates an expression with `$runtime` standing for the type of a rival with sockets and

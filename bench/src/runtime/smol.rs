@@ -20,7 +20,7 @@ use crate::rival::Build;
 /// An executor and the threads that run it.
 ///
 /// Why leak the executor? smol's users keep theirs in a `static`, and a task that starts another
-/// then needs no reference count. It is small, and there is only one.
+/// then needs no reference count. The executor is small, and there is only one.
 #[derive(Debug)]
 pub struct Smol {
     executor: &'static Executor<'static>,
@@ -159,7 +159,7 @@ where
     })
 }
 
-/// As the `echo` of the other runtimes, with the I/O traits that users of smol have.
+/// Echoes bytes like [`outside::echo`], with the I/O traits that users of smol have.
 pub(super) async fn echo(mut stream: Stream) {
     let mut buffer = vec![0; outside::BUFFER];
     loop {

@@ -61,8 +61,8 @@ pub enum Verdict {
     /// The reference has no value: there is nothing to compare with. Or the subject, a floor or a
     /// rival, has none.
     Unmatched,
-    /// The measure is not a cost, so neither more nor less is better; or one of the two is a floor
-    /// and not a rival; or both are rivals.
+    /// The measure is not a cost, so neither more nor less is better; or one of the two contestants
+    /// is a floor and not a rival; or both are rivals.
     Told,
 }
 

@@ -21,7 +21,7 @@ fn measured(goals: &[(RivalKind, Option<f64>)], rounds: &[&[f64]]) -> Vec<Row> {
     measured_of(blitz(), goals, rounds)
 }
 
-/// As [`measured`], with `subject` in the place of Blitz.
+/// Does the same as [`measured`], with `subject` in the place of Blitz.
 fn measured_of(
     subject: Contestant,
     goals: &[(RivalKind, Option<f64>)],
@@ -112,7 +112,7 @@ fn a_missing_value_is_a_failure_of_blitz_but_not_of_a_rival() {
 }
 
 #[test]
-fn dropping_out_is_not_forgiven_for_earlier_rounds() {
+fn earlier_rounds_do_not_excuse_dropping_out() {
     let rounds: &[&[f64]] = &[&[1.0, 4.0, 3.0], &[0.0, 4.0, 0.0]];
     let rows = measured(&[(Rayon, Some(1.0))], rounds);
     assert_eq!(rows[0].verdict, Verdict::Failed);
@@ -134,7 +134,11 @@ fn a_row_with_the_floor_is_shown_without_a_verdict() {
     let rows = measured(&[(Bare, None)], &[&[3.0, 4.0, 1.0]]);
     assert_eq!(rows[0].verdict, Verdict::Told);
     let rows = measured(&[(Bare, None)], &[&[0.0, 4.0, 1.0]]);
-    assert_eq!(rows[0].verdict, Verdict::Failed, "a contestant that drops out has failed");
+    assert_eq!(
+        rows[0].verdict,
+        Verdict::Failed,
+        "Blitz fails if it drops out, even in a row with a floor"
+    );
 }
 
 #[test]

@@ -49,7 +49,7 @@ pub(super) fn open<J: InHalves>(
     }
 }
 
-/// Both halves fork with `R`, which ignores the other thread.
+/// Opens `job` on two threads. Each half forks with `R`, which ignores the other thread.
 fn by_hand<J: InHalves, R: Rival + Send + 'static>(
     job: J,
     pace: Pace,
@@ -108,7 +108,7 @@ struct Desk<J> {
     answered: Line,
 }
 
-/// Alone on its cache lines.
+/// Two words that are alone on their cache lines.
 #[derive(Default)]
 #[repr(align(128))]
 struct Line {

@@ -92,7 +92,7 @@ pub enum Workload {
     Mixed(MixedWorkload),
     /// A program that uses Rayon, on Rayon's own core and on the drop-in.
     Rayon(RayonProgram),
-    /// A program that uses parallel iterators, those of Blitz and of others.
+    /// A program that uses parallel iterators: those of Blitz, or those of another library.
     Par(ParProgram),
 }
 
@@ -200,10 +200,11 @@ impl Workload {
         match self {
             Self::Tasks(workload) if workload.uses_up_its_process() => Some(1),
             // The memory of a process and the placement of its threads stay the same for all of its
-            // turns, and matter more than the core.
+            // turns. They matter more than the choice between Rayon's `rayon-core` and the drop-in.
             Self::Rayon(_) | Self::Par(_) => Some(1),
-            // As above, but few processes differ: with the same empty tree, one of six took 13 %
-            // more time than the others, in all of its 30 turns.
+            // The same holds for these workloads, but fewer of their processes differ: with the
+            // same empty tree, one of six took 13 % more time than the others, in all of its 30
+            // turns.
             Self::Fib { .. }
             | Self::EmptyTree { .. }
             | Self::TreeSum { .. }
@@ -214,7 +215,10 @@ impl Workload {
         }
     }
 
-    /// The minimum time of a case whose turns differ so much that a few of them mean nothing.
+    /// Returns the least time limit that the case may have.
+    ///
+    /// Returns `None` if a few turns are enough. The turns of other cases differ so much that a few
+    /// of them mean nothing.
     #[must_use]
     pub fn settles_after(self, pace: Pace) -> Option<Duration> {
         match self {
@@ -223,7 +227,7 @@ impl Workload {
             // The clients need the same processors as the server, and the kernel decides which of
             // them runs when.
             Self::Io(IoWorkload::Serving { .. }) => Some(Duration::from_secs(7)),
-            // As above, and a turn takes a second.
+            // The same holds here, and a turn takes a second.
             Self::Io(IoWorkload::Driven { .. }) => Some(Duration::from_secs(10)),
             // If the kernel runs a thread a little late, hundreds of sleeps are late.
             Self::Io(IoWorkload::Sleeps { .. }) => Some(Duration::from_secs(5)),
@@ -234,9 +238,9 @@ impl Workload {
             }),
             // The hogs and jobs keep all workers busy, so the kernel decides what else runs.
             Self::Mixed(_) => Some(Duration::from_secs(5)),
-            // Most of these cases are a draw, and there are many.
+            // Most of these cases are a draw. There are many cases, so each gets little time.
             Self::Rayon(_) => Some(Duration::from_secs(4)),
-            // As above, with up to eight contestants instead of three.
+            // The same holds here, and there are up to eight contestants instead of three.
             Self::Par(_) => Some(Duration::from_secs(8)),
             _ => None,
         }

@@ -35,7 +35,8 @@ impl<R: Rival> Contest for PickUp<R> {
             while waits.len() < wanted && !hopeless(&waits) {
                 match idle {
                     Idle::Asleep => thread::sleep(FALL_ASLEEP),
-                    // The other worker has just finished this job and looks for another one.
+                    // After this, the other worker has just finished a job and looks for another
+                    // job.
                     Idle::Awake => drop(pick_up::<R>(ctx)),
                 }
                 waits.push(pick_up::<R>(ctx));
@@ -46,8 +47,8 @@ impl<R: Rival> Contest for PickUp<R> {
     }
 }
 
-/// Forks a job and computes until it has been taken, at most for the length of the leaf. Returns
-/// how long that took; `None` if no thread took it.
+/// Forks a job and computes until another thread has taken the job, at most for the length of the
+/// leaf. Returns how long that took; `None` if no other thread took the job.
 fn pick_up<R: Rival>(ctx: &mut R::Ctx<'_>) -> Option<Duration> {
     let taken = AtomicBool::new(false);
     let leaf_done = AtomicBool::new(false);

@@ -1,6 +1,7 @@
 //! What it costs a thread to post one job, with and without a sleeper to wake.
 //!
-//! The pool has one worker, so that it and the poster have a core each on the smallest machine.
+//! The pool has one worker, so that the worker and the poster have a core each even on a machine of
+//! two cores.
 
 use std::{
     hint,

@@ -32,7 +32,7 @@ struct Attacked {
 }
 
 impl Attacked {
-    /// The attacks on the row after one with a queen on `square`.
+    /// Returns the attacks on the next row, once this row has a queen on `square`.
     fn after(self, square: u32) -> Self {
         Self {
             columns: self.columns | square,

@@ -1,5 +1,5 @@
-//! The cost of a search that finds no task: in the signal tree, or in the queues of all workers. It
-//! uses the pool's own parts; nothing else runs.
+//! The cost of a search that finds no task: in the signal tree, or in the queues of all workers.
+//! This workload uses the pool's own parts; nothing else runs.
 
 use std::hint::black_box;
 

@@ -55,7 +55,7 @@ impl SpawnShape {
     }
 }
 
-/// Spawns one half of the places, and goes on with the other.
+/// Spawns a job for one half of the places, and goes on with the other half.
 fn halve<'s, R: Scoped>(scope: &R::Scope<'s>, marks: &'s [AtomicU32], turn: u32) {
     match marks {
         [mark] => mark.store(black_box(turn), Relaxed),
@@ -94,8 +94,8 @@ fn open_for<R: Scoped + 'static>(
 struct Spawns<R> {
     pool: R,
     shape: SpawnShape,
-    /// The turn in which each place was last marked. Not a counter, because workers would compete
-    /// for it.
+    /// The turn in which each place was last marked. These are not one counter, because workers
+    /// would compete for it.
     marks: Vec<AtomicU32>,
     turn: u32,
 }

@@ -5,10 +5,10 @@
 //! goes forwards, backwards or across memory. If a tree of 16M nodes is allocated depth-first, left
 //! before right and parents last, a walk that sums it right-first is nearly three times as fast as
 //! one that goes left-first. A pool that happens to run right halves first would win by that alone.
-//! So a coin decides at every node which subtree is allocated first, and another one whether the
-//! node itself comes before or after both. Then the tree, its mirror image and the reversed layout
-//! are equally likely, and no order of the two halves has an advantage. The row of the rival
-//! `seq-right`, which walks right-first, checks this.
+//! So a coin decides at every node which subtree is allocated first, and another coin decides
+//! whether the node itself comes before or after its subtrees. Then the tree, its mirror image and
+//! the reversed layout are equally likely, and no order of the two halves has an advantage. The row
+//! of the rival `seq-right`, which walks right-first, checks this.
 
 use super::{
     batch::ForkJoin,

@@ -1,5 +1,5 @@
 //! Unbalanced tree search: a tree whose shape comes out of a hash, so that the size of a subtree is
-//! unknown until it is walked. After the benchmark of the same name (binomial trees).
+//! unknown until it is walked. It follows the benchmark of the same name, with binomial trees.
 
 use super::batch::ForkJoin;
 use crate::{rival::Rival, rng::mix};
@@ -86,7 +86,7 @@ mod tests {
     use crate::rival::Seq;
 
     #[test]
-    fn the_tree_is_as_large_as_it_says() {
+    fn the_lopsided_tree_has_the_documented_size() {
         assert_eq!(Uts(Shape::LOPSIDED).run::<Seq>(&mut ()), 474_969);
     }
 

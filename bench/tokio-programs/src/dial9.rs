@@ -42,7 +42,7 @@ fn attach(
     Ok((runtime, recorder))
 }
 
-/// The size in dial9's examples.
+/// The size of the recorder's memory, as in dial9's examples.
 const BYTES: u64 = 16 * 1024 * 1024;
 
 /// Shows that the recorder has more than one byte for each of some tasks.

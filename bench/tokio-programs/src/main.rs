@@ -2,8 +2,8 @@
 //!
 //! The tools need `--cfg tokio_unstable`, which holds for all crates of a build. So the workspace
 //! of Blitz cannot have them, and `blitz bench` builds this program when a case needs it. The
-//! workloads are those of `blitz-bench`. The program `blitz` itself runs Tokio without a tool, with
-//! which each tool is compared.
+//! workloads are those of `blitz-bench`. The program `blitz` itself runs Tokio without a tool, as
+//! the reference for each tool.
 //!
 //! `tokio-programs check` runs the workloads at a small size with each tool, and shows that the
 //! tool sees tasks.

@@ -1,7 +1,8 @@
 //! Functions of the operating system that the runner needs and the standard library lacks.
 //!
-//! On systems other than Unix the benchmarks run without them: contestants are not stopped between
-//! their turns, processes that they started may outlive them, and there are no CPU times.
+//! On systems other than Unix the benchmarks run without these functions: contestants are not
+//! stopped between their turns, processes that a contestant started may outlive it, and there are
+//! no CPU times.
 
 #[cfg(not(target_os = "linux"))]
 mod no_slice;

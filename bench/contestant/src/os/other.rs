@@ -1,4 +1,4 @@
-//! Systems without these functions: see the parent module for what is missing.
+//! Stand-ins for systems other than Unix. The parent module says what is missing there.
 
 use std::{
     io,
@@ -6,13 +6,13 @@ use std::{
     time::Duration,
 };
 
-/// Not known.
+/// Returns `None`: the CPU time of this process is not known.
 #[must_use]
 pub fn cpu_time() -> Option<Duration> {
     None
 }
 
-/// Not known.
+/// Returns `None`: the CPU time of a thread is not known.
 #[must_use]
 pub fn thread_cpu_time() -> Option<Duration> {
     None
@@ -65,7 +65,7 @@ pub fn die_with_parent() -> io::Result<()> {
     Ok(())
 }
 
-/// Not known.
+/// Returns `None`: the processors of this process are not known.
 #[must_use]
 pub fn affinity() -> Option<Vec<usize>> {
     None

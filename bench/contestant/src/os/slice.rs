@@ -1,4 +1,4 @@
-//! Asks the kernel to run a thread promptly, where it supports that.
+//! Asks the kernel to run a thread promptly. Some kernels support that.
 
 use std::{io, num::NonZeroU64, time::Duration};
 
@@ -24,8 +24,8 @@ pub fn shorten_slice(slice: Duration) -> io::Result<()> {
 
 /// Makes the kernel run the calling thread before every thread of the ordinary policy.
 ///
-/// Threads that it starts do not inherit this: a runtime whose workers never wait for a processor
-/// would starve all others.
+/// Threads that the calling thread starts do not inherit this. Otherwise workers of a runtime could
+/// run before all other threads and starve them.
 ///
 /// # Errors
 ///
@@ -83,7 +83,7 @@ mod tests {
     #[test]
     fn a_thread_keeps_its_nice_value() {
         use rustix::process::{getpriority_process, setpriority_process};
-        // Run it on a thread that ends: most users may not lower the value again.
+        // Change the nice value of a thread that ends: most users may not lower a nice value again.
         let tried = std::thread::spawn(|| {
             let nice = (getpriority_process(None).unwrap() + 3).min(19);
             setpriority_process(None, nice).unwrap();
@@ -99,11 +99,11 @@ mod tests {
         shorten_slice(Duration::from_micros(300)).unwrap();
         sharpen_timers().unwrap();
         assert_eq!(rustix::thread::current_timer_slack().unwrap(), 1);
-        // Run it on a thread that ends, so that this thread keeps its settings.
+        // Ask on a thread that ends, so that this thread keeps its settings.
         let tried = std::thread::spawn(|| {
             let tried = go_before_all();
             let heir = std::thread::spawn(|| shorten_slice(Duration::from_micros(300)));
-            assert!(heir.join().unwrap().is_ok(), "an heir is ordinary");
+            assert!(heir.join().unwrap().is_ok(), "a new thread gets the ordinary policy");
             tried
         });
         if let Err(error) = tried.join().unwrap() {

@@ -1,4 +1,4 @@
-//! Unix, by rustix.
+//! The functions on Unix, made of those of rustix.
 
 use std::{
     io,

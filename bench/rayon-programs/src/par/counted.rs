@@ -1,4 +1,4 @@
-//! The same loops with counters in them.
+//! The loops of `loops.rs` with counters in them.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
@@ -23,7 +23,7 @@ impl Counts {
     }
 }
 
-/// A state for each part of the loop shows how many parts there are.
+/// `map_init` makes a state for each part of the loop, so the number of states is that of parts.
 macro_rules! probe {
     ($counts:expr, $iter:expr) => {{
         let counts = &$counts;

@@ -22,7 +22,7 @@ pub struct Data {
     pub count: u64,
     /// The result, if it is one number.
     pub answer: u64,
-    /// The result, if it is many.
+    /// The result, if it is many numbers.
     pub out: Vec<u64>,
     /// The contents of `out` before it is sorted.
     before: Vec<u64>,

@@ -1,6 +1,6 @@
 //! An echo server without a runtime: threads that wait for their sockets and answer directly.
 //!
-//! It has neither tasks nor wakers, and the same buffers as the programs of the rivals. So its cost
+//! It has no tasks and no wakers, but the same buffers as the programs of the rivals. So its cost
 //! is that of the system calls and of the program's memory. The difference between a rival and this
 //! server is the most that a better runtime could save with these calls.
 

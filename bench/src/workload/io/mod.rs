@@ -42,7 +42,7 @@ pub enum IoWorkload {
         /// How many.
         count: usize,
     },
-    /// Tasks that sleep for a short time, again and again, beside stuck ones.
+    /// Tasks that sleep for a short time, again and again, beside stuck tasks.
     Stalled {
         /// What the stuck tasks do.
         stall: Stall,

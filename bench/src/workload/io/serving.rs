@@ -100,7 +100,7 @@ fn serve(
     }
 }
 
-/// The clients come first: their connections end before the server does.
+/// `clients` is the first field, so that the connections end before the server does.
 struct Serving {
     clients: Box<dyn Ask>,
     _server: Box<dyn Any>,
@@ -128,9 +128,9 @@ impl Contest for Serving {
     }
 }
 
-/// More than there are connections. With a backlog of 128, the default of the standard library, a
-/// client that finds no room tries again after a second. If the run of `h2load` is over by then,
-/// `h2load` never ends.
+/// The backlog of the listener: more than there are connections. With a backlog of 128, the default
+/// of the standard library, a client that finds no room tries again after a second. If the run of
+/// `h2load` is over by then, `h2load` never ends.
 const BACKLOG: i32 = 1_024;
 
 /// The shortest run of `wrk`.

@@ -45,14 +45,14 @@ impl<R: Outside> Contest for Sleeps<R> {
     }
 }
 
-/// Sleeps once, for a time that depends on `n`; returns how late it was.
+/// Sleeps once, for a time that depends on `n`; returns how late the sleep ended.
 async fn lateness<T: Timers>(tasks: T, n: u64) -> Result<f64, String> {
     // All times from 1 to 100 ms, in an order that is independent of the order of tasks.
     let time = Duration::from_millis(1 + n * 37 % 100);
     measured_sleep(tasks, time).await
 }
 
-/// Sleeps for `time`; returns how late it was.
+/// Sleeps for `time`; returns how late the sleep ended.
 pub(in crate::workload) async fn measured_sleep<T: Timers>(
     tasks: T,
     time: Duration,

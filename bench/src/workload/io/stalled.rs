@@ -1,8 +1,8 @@
-//! Tasks that sleep for a short time, again and again, beside stuck ones.
+//! Tasks that sleep for a short time, again and again, beside stuck tasks.
 //!
-//! A stuck task computes or blocks for long. It has just slept as well, and wakes up when every
-//! worker sleeps. The worker that found its timer is busy then, and another thread has to fire the
-//! other tasks' timers.
+//! A stuck task computes or blocks for long. Before that it sleeps, too, and its timer is due when
+//! every worker sleeps. The worker that fires this timer is then busy with the stuck task. So
+//! another thread has to fire the timers of the other tasks.
 
 use std::{
     thread,

@@ -28,7 +28,8 @@ fn echoes_small_and_large() {
     }
 }
 
-/// More than the buffers of both sockets hold: the server has to wait until it may send.
+/// The message does not fit the buffers of both sockets, so the server has to wait before it can
+/// send the rest.
 #[test]
 fn the_floor_sends_the_rest_later() {
     let workload = IoWorkload::Serving { talk: Talk::Echo(20_000_000), connections: 1 };
@@ -41,7 +42,7 @@ fn hello_by_hyper() {
     everyone_has(&metrics, IoWorkload::Serving { talk: Talk::Hello, connections: 5 });
 }
 
-/// One second for each program that is installed.
+/// This test takes one second for each program that is installed.
 #[test]
 fn hello_to_programs_of_others() {
     let there = Tool::ALL.into_iter().filter(|tool| tool::installed(&[*tool]).is_ok());

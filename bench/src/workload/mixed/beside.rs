@@ -49,7 +49,7 @@ pub(super) fn open<H: Hybrid>(
     }))
 }
 
-/// The clients come first: their connections end before the server does.
+/// `clients` is the first field, so that the connections end before the server does.
 struct Beside<H: Hybrid> {
     clients: Box<dyn Ask + Send>,
     runtime: H::Runtime,

@@ -51,7 +51,8 @@ impl<R: Outside> Contest for Hogs<R> {
                 })
             };
             let sleeps: Vec<_> = (0..begun.expected()).map(sleep).collect();
-            // Every timer has to start before the first hog. The counter is never dropped.
+            // Every timer has to start before the first hog. The wait cannot fail, because the
+            // counter is never dropped.
             let _ = all_begun.await;
             let feed = |_| tasks.spawn(hog(Arc::clone(&enough), nap * LONGEST));
             let hogs: Vec<_> = (0..hogs).map(feed).collect();

@@ -56,7 +56,8 @@ fn requests_beside_jobs_that_do_not_fork() {
     }
 }
 
-/// This version of Forte sometimes never runs one of several tasks that fork.
+/// This version of Forte sometimes never runs one of several tasks that fork, so here one task runs
+/// jobs.
 #[test]
 fn requests_beside_jobs_of_one_task() {
     let metrics = [&LATENCIES[..], &[Metric::PerJob, Metric::Cpu]].concat();

@@ -20,7 +20,7 @@ pub(super) struct ActorRing {
 #[derive(Default)]
 pub(super) struct Actor {
     tokens: AtomicU64,
-    /// Only polls change it.
+    /// How often this actor has handed on a token. Only polls change this count.
     hops: AtomicU64,
 }
 
@@ -95,7 +95,8 @@ impl TaskJob for ActorRing {
         self.expected()
     }
 
-    /// Hops: full laps, and those until each token comes to the first actor for the first time.
+    /// Returns the number of hops: those of full laps, and those until each token comes to the
+    /// first actor for the first time.
     fn expected(self) -> u64 {
         let actors = self.crowd.len() as u64;
         let first: u64 = self.starts().filter(|at| *at > 0).map(|at| actors - at as u64).sum();

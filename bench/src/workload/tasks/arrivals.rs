@@ -17,7 +17,7 @@ pub(in crate::workload) struct Arrivals {
 }
 
 impl Arrivals {
-    /// Waits for `expected` tasks at a time.
+    /// Makes a counter that waits for `expected` tasks at a time.
     pub(in crate::workload) fn leaked(expected: u64) -> &'static Self {
         Box::leak(Box::new(Self {
             expected,
@@ -31,7 +31,7 @@ impl Arrivals {
         self.expected
     }
 
-    /// Starts again. The receiver is notified when all expected tasks have arrived.
+    /// Begins to count from zero. The receiver is notified when all expected tasks have arrived.
     pub(in crate::workload) fn expect(&self) -> oneshot::Receiver<()> {
         let (sender, receiver) = oneshot::channel();
         self.arrived.store(0, Ordering::Relaxed);

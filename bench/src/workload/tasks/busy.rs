@@ -44,7 +44,7 @@ impl BusyTasks {
         });
         let measured = measure();
         enough.store(true, Ordering::Relaxed);
-        // The counter is never dropped.
+        // This cannot fail, because the counter is never dropped.
         let _ = runtime.block_on(all);
         measured
     }

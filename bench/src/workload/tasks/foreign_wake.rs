@@ -15,7 +15,7 @@ use crate::{
     workload::{FALL_ASLEEP, Metric, Sample, nanoseconds},
 };
 
-/// The workers sleep, or run the tasks of `busy`.
+/// Opens the workload. The workers run the tasks of `busy`; without such tasks they sleep.
 pub(super) fn open<R: Runtime>(
     runtime: R,
     busy: Option<BusyTasks>,

@@ -38,7 +38,7 @@ pub enum TaskWorkload {
         /// Where they are started.
         caller: Caller,
     },
-    /// Starts a task, waits for its output, and again.
+    /// Starts a task and waits for its output, again and again.
     SpawnJoin {
         /// How often in one repetition.
         joins: u64,
@@ -57,7 +57,7 @@ pub enum TaskWorkload {
         /// How many pairs.
         pairs: u64,
     },
-    /// A task starts the next, which starts the next.
+    /// A chain of tasks: each starts the next.
     ChainedSpawn {
         /// How many.
         links: u64,
@@ -203,7 +203,7 @@ impl Setting {
 /// Refuses a runtime that runs tasks on the calling thread, if the workload needs a hand-over.
 fn refuse_if<R: crate::runtime::Runtime>(needs_hand_over: bool) -> Result<(), String> {
     match needs_hand_over && R::CALLER_RUNS_TASKS {
-        true => Err("runs a task that a foreign thread starts or wakes on that thread".to_owned()),
+        true => Err("a task that a foreign thread starts or wakes runs on that thread".to_owned()),
         false => Ok(()),
     }
 }

@@ -59,7 +59,7 @@ impl<R: Runtime> Contest for Idle<R> {
     fn turn(&mut self) -> Result<Sample, String> {
         self.lot.close();
         self.lot.fill(&self.runtime);
-        // The workers have just been busy.
+        // Let the workers, which have just been busy, go to sleep.
         thread::sleep(self.time);
         let used = idle_cpu(self.time).ok_or("the CPU time of a process is not known here")?;
         self.lot.release(&self.runtime)?;
@@ -92,7 +92,8 @@ struct Lot {
 
 impl Lot {
     fn leaked(tasks: usize) -> &'static Self {
-        // In portions, so that the queues of a runtime do not grow with the number of tasks.
+        // Tasks are started in portions, so that the queues of a runtime do not grow with their
+        // number.
         let portion = PORTION.min(tasks);
         let tasks = tasks - tasks % portion;
         Box::leak(Box::new(Self {
@@ -125,7 +126,7 @@ impl Lot {
                     self.left.arrive();
                 });
             }
-            // The counter is never dropped.
+            // This cannot fail, because the counter is never dropped.
             let _ = parked.await;
         }
     }

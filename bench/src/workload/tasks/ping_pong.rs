@@ -38,13 +38,13 @@ impl TaskJob for PingPong {
     }
 }
 
-/// Starts the partner, sends it the ball and waits until it comes back.
+/// Starts a partner, sends it a message and waits for the answer.
 async fn serve<T: Tasks>(tasks: T) {
     let (ping, pinged) = oneshot::channel::<()>();
     let (pong, ponged) = oneshot::channel::<()>();
     tasks.detach(async move {
         if pinged.await.is_ok() {
-            // The other side waits for nothing else.
+            // This cannot fail: the task that serves waits for this answer and for nothing else.
             let _ = pong.send(());
         }
     });

@@ -54,8 +54,8 @@ impl Ran {
     /// Counts a task that has run.
     #[inline]
     fn one_more(&self) {
-        // Sequentially consistent, as the accesses of `wait_for` are: one of the two sees the
-        // other.
+        // This access and those of `wait_for` are sequentially consistent. So either the waiter
+        // sees this count, or this thread sees the count for which the waiter waits.
         let count = self.count.fetch_add(1, Ordering::SeqCst).wrapping_add(1);
         if count == self.awaited.load(Ordering::SeqCst) {
             self.unpark();
@@ -68,7 +68,7 @@ impl Ran {
         thread.as_ref().expect("a waiter has stored its thread").unpark();
     }
 
-    /// Makes the calling thread the one that waits.
+    /// Makes the calling thread the thread that waits.
     fn enter(&self) {
         let mut thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner);
         *thread = Some(thread::current());

@@ -56,7 +56,7 @@ fn a_chain_of_tasks() {
 }
 
 #[test]
-fn a_wake_by_a_foreign_thread_and_starts_by_one() {
+fn a_foreign_thread_wakes_and_starts_tasks() {
     for rival in RUNTIMES.into_iter().filter(|rival| *rival != RivalKind::Forte) {
         for workers in [Idle::Awake, Idle::Asleep] {
             let sample = take_turns(TaskWorkload::ForeignWake { workers }, rival, 2);
@@ -83,7 +83,7 @@ fn wakes_by_foreign_threads_are_followed_by_polls() {
             let sample =
                 take_turns(TaskWorkload::WakeStorm { tasks: 50, rounds: 20 }, rival, workers);
             assert!(sample[&Metric::Polls] > 0.0, "{rival:?}");
-            // If two threads wake the same task, one poll may follow.
+            // If two threads wake the same task, a single poll may follow both wakes.
             let sample = take_turns(TaskWorkload::RandomWakes { tasks: 300 }, rival, workers);
             assert!(sample[&Metric::Polls] > 0.4, "{rival:?}");
         }

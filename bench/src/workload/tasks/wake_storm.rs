@@ -1,5 +1,5 @@
 //! Foreign threads that wake the same tasks again and again, in bursts: most wakes come while the
-//! task is still queued because of an earlier one. After a burst all threads wait until every task
+//! task is still queued because of an earlier wake. After a burst all threads wait until every task
 //! has run. Otherwise the runtime that lets the tasks wait longest would win.
 
 use std::{
@@ -44,7 +44,7 @@ struct Woken {
     /// For each thread, the turn of its last wake in a burst. The thread writes this before that
     /// wake.
     last: [AtomicU32; THREADS],
-    /// The turn in which it was counted. Only polls use it.
+    /// The turn in which the task was last counted. Only polls use this word.
     arrived: AtomicU32,
 }
 
