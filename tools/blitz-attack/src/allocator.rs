@@ -1,5 +1,5 @@
 //! Counts the allocated bytes, for scenarios that check that memory is freed. The system's numbers
-//! do not show it, because the allocator keeps memory that it cannot give back.
+//! do not show whether it is, because the allocator keeps freed memory that it cannot give back.
 
 #![allow(unsafe_code, reason = "an allocator is unsafe to implement")]
 

@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 /// The largest number of runtimes in a round.
 pub const RUNTIMES_MAX: usize = 4;
-/// How many tickets a round can have. More are counted and not followed.
+/// How many tickets of a round are followed. Further ones are only counted.
 const CAPACITY: usize = 1 << 16;
 
 const BEGUN: u32 = 1;
@@ -87,8 +87,8 @@ impl Ledger {
     /// How many tickets were written and not dropped.
     #[must_use]
     pub fn outstanding(&self) -> usize {
-        // In the other order, a ticket that is written and dropped between the two loads would hide
-        // another one that is alive.
+        // Load `dropped` first. In the other order, a ticket that is written and dropped between
+        // the two loads would hide another one that is alive.
         let dropped = self.book.dropped.load(SeqCst);
         self.book.next.load(SeqCst).saturating_sub(dropped)
     }

@@ -38,7 +38,7 @@ pub fn run(args: &BenchArgs) -> Result<(), Failure> {
     if let Some(program) = &args.before {
         cases = beside(program, cases)?;
     }
-    // Check this before measuring for minutes, not after.
+    // Check that the results can be written before measuring for minutes, not after.
     if let Some(path) = &args.json {
         OpenOptions::new()
             .append(true)

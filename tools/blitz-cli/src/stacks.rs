@@ -47,7 +47,7 @@ pub fn run(args: &StacksArgs) -> Result<(), Failure> {
         )
     })?;
     let (pid, workers) = match args.pid {
-        // The process may have no socket, or may not answer.
+        // If the process has no socket or does not answer, threads are shown without workers.
         Some(pid) => {
             let peer = ask::find(Some(&pid.to_string()));
             (pid, peer.and_then(|peer| workers(&peer)).unwrap_or_default())
@@ -151,7 +151,7 @@ impl Debugger {
         let mut command = Command::new(self.name());
         match self {
             Self::Gdb => {
-                // Without the user's settings, without questions and without downloads.
+                // Run gdb without the user's settings, without questions and without downloads.
                 command.args(["-nx", "-q", "--batch", "-iex", "set debuginfod enabled off"]);
                 command.args(["-ex", "set pagination off", "-ex", "set width 0"]);
                 // gdb often cannot read the values of arguments, and they are the longest part.

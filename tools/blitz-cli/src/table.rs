@@ -154,7 +154,7 @@ pub fn problems(report: &Report) -> Vec<String> {
         if let Some(others) = case.others_cpus.filter(|others| *others >= DISTURBING_CPUS) {
             let name = &case.name;
             problems.push(format!(
-                "{name}: other programs kept {others:.1} CPUs busy meanwhile: do not trust its rows"
+                "{name}: other programs kept {others:.1} CPUs busy, so do not trust its rows"
             ));
         }
         for contestant in &case.contestants {

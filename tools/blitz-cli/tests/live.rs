@@ -66,7 +66,7 @@ struct Demo {
     child: Child,
     page: String,
     server: String,
-    // Kept open: otherwise the program's next print would fail.
+    // Kept open, so that the program can print more.
     _output: BufReader<ChildStdout>,
 }
 

@@ -84,7 +84,7 @@ fn gone(ctx: &Ctx, waits: bool) {
 
 type Ending = Box<dyn FnOnce() + Send>;
 
-/// Lets the runtime's own work drop the runtime, and waits until it has done so.
+/// Lets the runtime's own work drop the runtime, and waits until the runtime is dropped.
 fn by_itself(runtime: Runtime, start: impl FnOnce(blitz::Handle, Ending)) {
     let handle = runtime.handle();
     let (send, receive) = mpsc::channel();

@@ -33,7 +33,7 @@ pub async fn run(ctx: &Ctx, kind: MeetKind, count: u8) -> Outcome {
         let one = ctx.settle(task.await);
         sum = sum.and_then(|sum| Ok::<u64, Stop>(sum + one?));
     }
-    // If the other side of a channel was cancelled, some messages are missing.
+    // If the runtime ends and cancels the other side of a channel, some messages are missing.
     if sum? != wanted && !ctx.is_ending() {
         ctx.complain(format!("{kind:?} of {count} brought {sum:?}, not {wanted}"));
     }
@@ -198,7 +198,7 @@ fn notify_tasks(ctx: &Ctx, count: u64) -> Vec<Done> {
         let bell = bell.clone();
         task(ctx, async move {
             bell.notified().await;
-            // Hands the one notification on.
+            // Passes the only notification on to the next task.
             bell.notify_one();
             1
         })

@@ -7,7 +7,8 @@ use crate::plan::op::{Child, Op};
 /// Runs `op` on the current thread.
 pub fn run(ctx: &Ctx, op: &Child) -> Outcome {
     if op.awaits() {
-        // This thread joins spawned work; it blocks on any other operation that awaits.
+        // This thread runs the children of `All` itself, joins spawned work, and blocks on any
+        // other operation that awaits.
         return match &**op {
             Op::All(children) => children.iter().map(|child| run(ctx, child)).sum(),
             Op::Spawn(spawn) => {

@@ -12,7 +12,8 @@ pub async fn run(ctx: &Ctx, end: SetEnd, children: &[Child]) -> Outcome {
     let aborts = matches!(end, SetEnd::Shutdown | SetEnd::Drop);
     for (index, child) in children.iter().enumerate() {
         let (inside, child) = (ctx.clone(), child.clone());
-        // Dropping a set aborts its tasks.
+        // Excuse the work in any case: if this future is dropped, so is the set, and that aborts
+        // its tasks and jobs.
         if index % 3 == 2 {
             let ticket = ctx.ticket(Kind::Job);
             ticket.stub().excuse();

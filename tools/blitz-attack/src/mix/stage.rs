@@ -29,11 +29,12 @@ pub struct Arena {
     pub handle: Handle,
     /// `None` once the runtime is about to end.
     runtime: Mutex<Option<Arc<Runtime>>>,
-    /// How many panics the runtime's handler certainly gets.
+    /// How many strays the runtime's panic handler certainly gets. A stray is a panic that no
+    /// handle returns.
     pub strays_certain: AtomicU64,
-    /// How many more it may get.
+    /// How many more strays the handler may get.
     pub strays_possible: AtomicU64,
-    /// How many it got.
+    /// How many panics the handler got.
     pub strays_seen: Arc<AtomicU64>,
     /// Whether its start handler and its exit handler panic, on each of its threads.
     handlers_panic: bool,

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use std::task::{Context, Poll, Wake, Waker};
 
-/// Awaits a future that is woken in this way.
+/// Awaits a future that is woken as `kind` says.
 pub async fn run(ctx: &Ctx, kind: WakerKind) -> Outcome {
     match kind {
         WakerKind::Foreign => foreign().await,

@@ -24,7 +24,7 @@ pub struct Place {
     pub blocking: bool,
     /// It may be aborted.
     pub abortable: bool,
-    /// Its runtime may end meanwhile: no `install`, no `join_all`.
+    /// Its runtime may end while it runs. So no `install` and no `join_all` is drawn there.
     pub ending: bool,
 }
 

@@ -34,7 +34,7 @@ pub struct Plan {
     pub runtimes: Vec<Settings>,
     /// The calls of each thread outside the runtimes, while all runtimes are alive.
     pub actors: Vec<Vec<Step>>,
-    /// How each runtime ends, in this order.
+    /// How each runtime ends. The runtimes end in this order.
     pub finales: Vec<Finale>,
 }
 

@@ -115,7 +115,7 @@ pub enum Wrap {
     Local,
     /// A timeout that does not elapse.
     Timeout,
-    /// No budget.
+    /// `unconstrained`: the future may use up more than its budget.
     Unconstrained,
 }
 

@@ -138,8 +138,8 @@ fn emfile() {
         let clients: Vec<_> =
             (0..CLIENTS).map(|_| std::net::TcpStream::connect(address).unwrap()).collect();
         let limit = getrlimit(Resource::Nofile);
-        // The limit is the lowest free number. The system hands out that number first, so from now
-        // on it hands out none.
+        // Descriptors have to be below the limit, which becomes the lowest free number. So from now
+        // on the system hands out none.
         let next = std::fs::File::open("/dev/null").unwrap();
         let lowest = std::os::fd::AsRawFd::as_raw_fd(&next) as u64;
         drop(next);

@@ -58,12 +58,12 @@ impl Peer {
         Err(Failure::new(self.name(), why.unwrap_or(&format!("it answers with status {status}"))))
     }
 
-    /// As [`get`](Self::get), for an answer in JSON.
+    /// Works like [`get`](Self::get), for an answer in JSON.
     pub fn json(&self, path: &str, query: &[(&str, &str)]) -> Result<Value, Failure> {
         self.parsed(&self.get(path, query)?)
     }
 
-    /// As [`json`](Self::json), for a request that changes the process.
+    /// Works like [`json`](Self::json), for a request that changes the process.
     pub fn post(&self, path: &str, query: &[(&str, &str)]) -> Result<Value, Failure> {
         self.parsed(&self.ask("POST", path, query)?)
     }

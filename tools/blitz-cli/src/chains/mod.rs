@@ -99,7 +99,7 @@ fn lay_out(iterators: Iterators, folder: &Path) -> Result<PathBuf, Failure> {
         "[package]\nname = \"chains\"\nversion = \"0.0.0\"\nedition = \"2024\"\n\n\
          [dependencies]\n{dependency}\n\n[profile.release]\nstrip = \"symbols\"\n\n[workspace]\n"
     );
-    // This lock file covers the dependencies of both, so cargo needs no network.
+    // This lock file covers the dependencies of both programs, so cargo needs no network.
     let lock = checkout.join("bench").join("rayon-programs").join("Cargo.lock");
     fs::create_dir_all(folder.join("src"))
         .and_then(|()| fs::write(folder.join("Cargo.toml"), manifest))

@@ -175,7 +175,7 @@ pub const ENTRIES: &[Entry] = &[
         "tower-http",
         "`trace`, `cors`, `compression`, `catch_panic`",
         "",
-        "`TimeoutLayer`, `ServeDir`; `blitz_hyper` has both without one",
+        "`TimeoutLayer`, `ServeDir`; `blitz_hyper::{TimeoutLayer, Files}` need no guest",
     ),
     entry("light", "tracing", "spans that follow tasks", "", ""),
     entry("", "warp", "", "", "all: spawns and listens with Tokio"),

@@ -20,7 +20,7 @@ pub fn run(path: &Path) -> Result<(), Failure> {
 struct Package<'a> {
     name: &'a str,
     version: &'a str,
-    /// It names Tokio among its dependencies.
+    /// Whether the package names Tokio among its dependencies.
     uses_tokio: bool,
 }
 

@@ -20,7 +20,7 @@ use blitz::{
 use crate::{Failure, args::DemoArgs, print};
 use trouble::Trouble;
 
-/// The port of the page, unless the user names one or another program uses it.
+/// The port of the page, unless the user names a port, or this one is in use.
 const USUAL_PORT: u16 = 6680;
 /// There are at least this many workers by default, so that users see others go on when one stalls.
 const WORKERS_MIN: usize = 4;

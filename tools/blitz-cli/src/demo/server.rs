@@ -37,7 +37,7 @@ pub fn start(
                 Ok((stream, _)) => {
                     drop(blitz::spawn(connection(stream, trouble.clone(), page.clone())));
                 }
-                // For example, no descriptor is left.
+                // The next call may fail at once, too, for example because no descriptor is left.
                 Err(_) => time::sleep(Duration::from_millis(100)).await,
             }
         }

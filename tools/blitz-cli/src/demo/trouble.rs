@@ -108,7 +108,7 @@ impl Trouble {
         let spawn =
             |name: &str, other| task::Builder::new().name(name).spawn_on(awaits(other), &self.pool);
         let (a, b) = (spawn("ledger", at_a)?, spawn("invoice", at_b)?);
-        // Both still wait for their message.
+        // Neither send fails: both tasks still wait for their message.
         drop((to_a.send(b), to_b.send(a)));
         Ok("two tasks await each other")
     }

@@ -17,7 +17,7 @@ pub struct Recipe {
     pub workspace: &'static str,
     /// The folder of this build.
     pub build: &'static str,
-    /// The words for it in messages.
+    /// The name of this build in messages.
     pub name: String,
     /// The crate to replace, and the folder of the crate that replaces it.
     pub patch: Option<(&'static str, &'static str)>,
@@ -67,8 +67,8 @@ impl Recipe {
         command
     }
 
-    /// Copies manifest and lock file, unless the copies of the last run are still valid. Cargo has
-    /// completed the copied lock file in that run, so it needs no network now.
+    /// Copies manifest and lock file, unless the copies of the last run are still valid. Valid
+    /// copies are kept, because cargo has completed the lock file and needs no network for it.
     fn lay_out(&self, checkout: &Path, folder: &Path) -> io::Result<()> {
         let sources = checkout.join("bench").join(self.workspace);
         let manifest = self.manifest(checkout, &fs::read_to_string(sources.join("Cargo.toml"))?);

@@ -95,7 +95,7 @@ impl Scale {
         part.clamp(0.0, 1.0) * 100.0
     }
 
-    /// Round ratios within the scale. If there are many decades, only powers of ten.
+    /// Round ratios within the scale; only powers of ten if there are many decades.
     pub(super) fn ticks(&self) -> impl Iterator<Item = f64> + use<> {
         let (least, most) = (self.least, self.most);
         let wide = most / least > 100.0;
