@@ -1,4 +1,5 @@
-//! The ladder: every check that a change must pass before it is merged, by hand and in CI alike.
+//! The ladder: every check that a change must pass before it is merged. Developers and CI run the
+//! same ladder.
 
 use crate::commands::{self, cargo, targets};
 use crate::coverage;
@@ -28,9 +29,9 @@ const WITH_EXAMPLES: &[(&str, &str)] =
 /// How much of the ladder to climb.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Extent {
-    /// Only what takes seconds once everything is built.
+    /// Whether to run only the steps that take seconds once everything is built.
     pub fast: bool,
-    /// The caller has run `cargo test --workspace` itself.
+    /// Whether the caller has run `cargo test --workspace` itself.
     pub tested: bool,
     /// Whether to remove build folders that no later step uses.
     pub sweep: bool,
@@ -266,7 +267,7 @@ fn deep(ladder: &mut Ladder, extent: Extent) {
         sanitize(job, commands::nightly(), commands::asan(None))
     });
     extent.sweep("asan");
-    ladder.step("tsan", "ThreadSanitizer over the same, standard library included", |job| {
+    ladder.step("tsan", "ThreadSanitizer over the library's tests and std", |job| {
         sanitize(job, commands::nightly_with_sources(), commands::tsan(None))
     });
 }

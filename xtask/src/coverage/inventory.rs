@@ -109,7 +109,7 @@ const METHODS: &[(&str, &[&str])] = &[
             "len",
         ],
     ),
-    // In `blitz-par` every parallel iterator has them, in Rayon only indexed ones.
+    // In `blitz-par` every parallel iterator has these methods, in Rayon only indexed ones do.
     ("ParallelIteratorExt", &["with_min_len", "with_max_len"]),
     (
         "ParallelSlice",

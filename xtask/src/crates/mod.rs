@@ -33,9 +33,9 @@ const LIMIT: Duration = Duration::from_secs(5 * 60);
 /// What to run.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Options {
-    /// Only what CI runs.
+    /// Whether to run only what CI runs.
     pub fast: bool,
-    /// Only the programs of this crate.
+    /// If given, only the programs of this crate are run.
     pub only: Option<String>,
 }
 

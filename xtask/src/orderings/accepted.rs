@@ -1,7 +1,7 @@
 //! Orderings that stay although no model needs them, each with its reason.
 //!
-//! A line is a debt: it says why the ordering is right although no model fails without it. Tidy
-//! checks that each names a site that exists.
+//! An entry is a debt: it says why the ordering is right although no model fails without it. Tidy
+//! checks that each entry names a site that exists.
 
 /// Folder, site, reason. The site is written as `docs/orderings.md` writes it: function, operation
 /// and ordering.

@@ -24,15 +24,16 @@ const LIMIT: Duration = Duration::from_secs(5 * 60);
 /// What to try.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Options {
-    /// Only these protocols; all if there are none.
+    /// The protocols whose sites are tried; none means all protocols.
     folders: Vec<String>,
-    /// Only sites that have this text in their names.
+    /// If given, only sites that have this text in their names are tried.
     only: Option<String>,
-    /// Only protocols that differ from the main branch, within [`BUDGET`].
+    /// Whether to try only protocols that differ from the main branch, within [`BUDGET`].
     changed: bool,
-    /// Only models of the site's own folder, for a first impression: the table stays as it is.
+    /// Whether to run only models of the site's own folder, for a first impression. Then the table
+    /// stays as it is.
     own: bool,
-    /// Also sites for which a reason is listed.
+    /// Whether to try also sites for which a reason is listed.
     listed: bool,
     /// How many models run at once.
     jobs: Option<usize>,
@@ -40,13 +41,13 @@ pub struct Options {
 
 /// The result for a site without its ordering.
 enum Verdict {
-    /// A model fails, and how.
+    /// This model fails, for this reason.
     Killed { model: String, why: String },
-    /// Every model that reaches it passes.
+    /// Every model that reaches the site passes. This is their number.
     Survived { models: usize },
-    /// No model reaches it.
+    /// No model reaches the site.
     Unreached,
-    /// Some model did not end in time, and no other fails.
+    /// This model did not end in time, and no model fails.
     TimedOut { model: String },
     /// The list gives a reason, so the site was not tried.
     Accepted,

@@ -231,8 +231,8 @@ fn executable(messages: &str) -> Option<PathBuf> {
     named.and_then(|(_, rest)| rest.split_once('"')).map(|(path, _)| PathBuf::from(path))
 }
 
-/// Why a model failed, by its output and its status. None if neither a panic nor an abort ended it:
-/// the system may have killed it because it had too little memory.
+/// Why a model failed, by its output and its status. Returns `None` if neither a panic nor an abort
+/// ended the model: the system may have killed it for lack of memory.
 fn failure(output: &str, status: &str) -> Option<String> {
     let aborted = status.contains("SIGABRT").then(|| status.to_owned());
     complaint(output).or(aborted)

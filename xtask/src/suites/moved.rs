@@ -98,7 +98,7 @@ fn from_outside(text: &str) -> String {
     text
 }
 
-/// `text` without the test function `name`, if it has it.
+/// Returns `text` without the test function `name`, if the text has such a function.
 pub fn without_test(text: &str, name: &str) -> String {
     let Some(at) = text.find(&format!("\nfn {name}() {{")) else {
         return text.to_owned();

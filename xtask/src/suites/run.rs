@@ -1,4 +1,4 @@
-//! Builds a suite with the shim patched in, runs its programs one by one and counts.
+//! Builds a suite with the shim patched in, runs its programs one by one and counts their tests.
 
 use super::Options;
 use super::catalogue::{Source, Suite};

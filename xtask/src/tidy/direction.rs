@@ -54,7 +54,7 @@ impl Order {
         around.max_by_key(|place| place.entry.len())
     }
 
-    /// The complaint about `edge`, if it goes up.
+    /// The complaint about `edge`, if it goes up or leads to a module of the same row.
     fn complaint(&self, edge: &Edge) -> Option<String> {
         let Edge { from, to, .. } = edge;
         if from.is_empty() {

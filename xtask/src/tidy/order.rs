@@ -6,7 +6,7 @@ pub struct Order {
     pub name: &'static str,
     /// Where its files are.
     pub sources: &'static str,
-    /// From top to bottom.
+    /// The layers, from top to bottom.
     pub layers: &'static [Layer],
     /// Whether the order binds tests, too: then they may name their own layer and lower ones.
     /// Otherwise a test of a lower module may build everything it needs.
