@@ -158,7 +158,7 @@ fn answer(packet: &[u8]) -> Vec<u8> {
     answer.extend([0x81, 0x80, 0, 1, 0, u8::from(is_v4), 0, 0, 0, 0]);
     answer.extend(&packet[question]);
     if is_v4 {
-        // The name is the one at byte twelve; type, class, an hour to live, four bytes.
+        // A record: the name at byte twelve, the type, the class, an hour to live, and four bytes.
         answer.extend([0xc0, 12, 0, 1, 0, 1, 0, 0, 14, 16, 0, 4]);
         answer.extend(ANSWER.octets());
     }

@@ -16,14 +16,14 @@ const RABBITMQ: &str = "/usr/lib/rabbitmq/bin/rabbitmq-server";
 
 /// A server that runs until this is dropped.
 pub struct Peer {
-    /// Ended in this order.
+    /// The processes, in the order in which they are ended.
     children: Vec<Child>,
     place: PathBuf,
     pub port: u16,
 }
 
 impl Peer {
-    /// Starts a Redis server; prints the reason if that fails.
+    /// Starts a Redis server. If it is not installed, prints that and returns `None`.
     pub fn redis() -> Option<Peer> {
         let place = place("redis");
         let port = free_port();
@@ -38,14 +38,15 @@ impl Peer {
         Some(Peer { children: vec![child], place, port })
     }
 
-    /// Starts a RabbitMQ server with the user `guest`; prints the reason if that fails.
+    /// Starts a RabbitMQ server with the user `guest`. If it is not installed or cannot be started,
+    /// prints that and returns `None`.
     pub fn rabbitmq() -> Option<Peer> {
         let place = place("rabbitmq");
         if !Path::new(RABBITMQ).exists() {
             return skip("rabbitmq-server is not installed", &place);
         }
-        // Erlang's nodes find each other through a name server. It would keep running if RabbitMQ
-        // started it.
+        // Erlang's nodes find each other through a name server. If RabbitMQ started the name
+        // server, it would keep running after the test.
         let names = free_port().to_string();
         let mut epmd = Command::new("epmd")
             .args(["-port", &names])
@@ -86,7 +87,8 @@ impl Peer {
         Some(peer)
     }
 
-    /// Starts a PostgreSQL server with the user `blitz`; prints the reason if that fails.
+    /// Starts a PostgreSQL server with the user `blitz`. If it is not installed, prints that and
+    /// returns `None`.
     pub fn postgres() -> Option<Peer> {
         let place = place("postgres");
         let Some(programs) = newest(Path::new(POSTGRES)) else {
@@ -156,7 +158,7 @@ fn place(name: &str) -> PathBuf {
     place
 }
 
-/// Prints that a test is skipped; `cargo xtask crates` reads it.
+/// Prints that a test is skipped; `cargo xtask crates` reads this line.
 fn skip(why: &str, place: &Path) -> Option<Peer> {
     println!("skipped: {why}");
     fs::remove_dir_all(place).unwrap();

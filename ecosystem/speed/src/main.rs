@@ -1,10 +1,11 @@
 //! Measures the cost of a Tokio guest, and compares Blitz's HTTP client with reqwest.
 //!
 //! Run it in `ecosystem/` by `cargo run --release -p speed`. With a word after `--`, it measures
-//! only the rows whose names contain that word. Each row has ratios of two measurements that follow
-//! each other, by the clock and by the CPU time of the process: the median of several rounds, with
-//! the lowest and the highest one, and the ratio of the best measurement of each. The peer is a
-//! server of plain threads in the same process, so it costs every contestant the same.
+//! only the rows whose names contain that word. A row compares two contestants, which are measured
+//! one after the other, in several rounds. It has two lines of ratios: of the time by the clock,
+//! and of the CPU time of the process. A line has the median of all rounds, the lowest and the
+//! highest ratio, and the ratio of the best measurements. The peer is a server of plain threads in
+//! the same process, so it costs every contestant the same.
 
 use blitz_hyper::Client;
 use bytes::Bytes;
@@ -89,7 +90,7 @@ async fn all(tasks: Vec<tokio::task::JoinHandle<()>>) {
     }
 }
 
-/// Measures `one` and `other` in turns. Prints the ratio and the goal.
+/// Measures `one` and `other` in turns. Prints the goal and the ratios.
 fn compare(what: &str, goal: &str, mut one: impl FnMut() -> Cost, mut other: impl FnMut() -> Cost) {
     if std::env::args().nth(1).is_some_and(|word| !what.contains(&word)) {
         return;
@@ -98,7 +99,7 @@ fn compare(what: &str, goal: &str, mut one: impl FnMut() -> Cost, mut other: imp
     let _warm = (one(), other());
     let costs: Vec<[Cost; 2]> = (0..ROUNDS)
         .map(|round| {
-            // Alternate which one goes first.
+            // Alternate which of the two goes first.
             if round % 2 == 0 {
                 let first = one();
                 [first, other()]
@@ -114,7 +115,7 @@ fn compare(what: &str, goal: &str, mut one: impl FnMut() -> Cost, mut other: imp
         let mut ratios: Vec<f64> = costs.iter().map(of_round).collect();
         ratios.sort_by(f64::total_cmp);
         let (low, high) = (ratios[0], ratios[ROUNDS - 1]);
-        // The round that was disturbed least.
+        // The measurement that was disturbed least.
         let best = |who: usize| costs.iter().map(|cost| cost[who][which]).fold(f64::MAX, f64::min);
         let (median, best) = (ratios[ROUNDS / 2], best(0) / best(1));
         println!("    {name:10} {median:5.3}  ({low:5.3} .. {high:5.3}), of the best {best:5.3}");
