@@ -51,7 +51,7 @@ impl Default for ThreadPoolBuilder {
 }
 
 impl ThreadPoolBuilder {
-    /// All defaults.
+    /// Creates a builder with the default settings.
     pub fn new() -> Self {
         Self::default()
     }
@@ -60,7 +60,7 @@ impl ThreadPoolBuilder {
     /// `wrapper`, which must call [`ThreadBuilder::run`].
     ///
     /// # Errors
-    /// As [`ThreadPoolBuilder::build`].
+    /// Returns the same errors as [`ThreadPoolBuilder::build`].
     pub fn build_scoped<W, F, R>(self, wrapper: W, with_pool: F) -> Result<R, ThreadPoolBuildError>
     where
         W: Fn(ThreadBuilder) + Sync,
@@ -107,10 +107,12 @@ where
         Ok(ThreadPool::of(pool))
     }
 
-    /// Builds the global pool. Without this call, its first use builds it with defaults.
+    /// Builds the global pool. Without this call, the first use of the pool builds it with
+    /// defaults.
     ///
     /// # Errors
-    /// As [`ThreadPoolBuilder::build`], and if the global pool exists already.
+    /// Returns the errors of [`ThreadPoolBuilder::build`], and an error if the global pool exists
+    /// already.
     pub fn build_global(self) -> Result<(), ThreadPoolBuildError> {
         let (builder, named, spawn) = self.into_parts();
         spawn.build_global(Sealed(()), builder, named).map_err(ThreadPoolBuildError::new)?;
@@ -178,7 +180,7 @@ impl<S> ThreadPoolBuilder<S> {
         self
     }
 
-    /// Accepted and ignored.
+    /// Has no effect: the setting is accepted and ignored.
     #[deprecated(note = "use `scope_fifo` and `spawn_fifo`")]
     pub fn breadth_first(mut self) -> Self {
         self.breadth_first = true;
@@ -209,8 +211,9 @@ impl<S> ThreadPoolBuilder<S> {
         let asked = if self.num_threads > 0 { self.num_threads } else { num_threads_from_env() };
         let mut builder =
             Pool::builder().workers(asked.min(Pool::MAX_WORKERS)).wait_policy(wait_from_env());
-        // Rayon's pools do not wait for their threads, and some programs rely on that. They do not
-        // start additional threads, either: some programs have a table with a row per thread index.
+        // Rayon's pools do not wait for their threads, and some programs rely on that. Rayon's
+        // pools do not start additional threads, either: some programs have a table with a row per
+        // thread index.
         builder = builder.detach_on_drop().spares(0);
         if self.use_current_thread {
             builder = builder.use_current_thread();
@@ -301,7 +304,7 @@ pub struct Configuration {
 /// Builds the global pool.
 ///
 /// # Errors
-/// As [`ThreadPoolBuilder::build_global`].
+/// Returns the same errors as [`ThreadPoolBuilder::build_global`].
 #[deprecated(note = "use `ThreadPoolBuilder::build_global`")]
 #[allow(deprecated)]
 pub fn initialize(config: Configuration) -> Result<(), Box<dyn Error>> {
@@ -310,20 +313,20 @@ pub fn initialize(config: Configuration) -> Result<(), Box<dyn Error>> {
 
 #[allow(deprecated)]
 impl Configuration {
-    /// All defaults.
+    /// Creates a configuration with the default settings.
     pub fn new() -> Configuration {
         Configuration::default()
     }
 
-    /// As [`ThreadPoolBuilder::build`].
+    /// Does the same as [`ThreadPoolBuilder::build`].
     ///
     /// # Errors
-    /// As there.
+    /// Returns the same errors as that method.
     pub fn build(self) -> Result<ThreadPool, Box<dyn Error + 'static>> {
         self.builder.build().map_err(Box::from)
     }
 
-    /// As [`ThreadPoolBuilder::thread_name`].
+    /// Does the same as [`ThreadPoolBuilder::thread_name`].
     pub fn thread_name<F>(self, closure: F) -> Self
     where
         F: FnMut(usize) -> String + 'static,
@@ -331,12 +334,12 @@ impl Configuration {
         Configuration { builder: self.builder.thread_name(closure) }
     }
 
-    /// As [`ThreadPoolBuilder::num_threads`].
+    /// Does the same as [`ThreadPoolBuilder::num_threads`].
     pub fn num_threads(self, num_threads: usize) -> Configuration {
         Configuration { builder: self.builder.num_threads(num_threads) }
     }
 
-    /// As [`ThreadPoolBuilder::panic_handler`].
+    /// Does the same as [`ThreadPoolBuilder::panic_handler`].
     pub fn panic_handler<H>(self, panic_handler: H) -> Configuration
     where
         H: Fn(Box<dyn Any + Send>) + Send + Sync + 'static,
@@ -344,17 +347,17 @@ impl Configuration {
         Configuration { builder: self.builder.panic_handler(panic_handler) }
     }
 
-    /// As [`ThreadPoolBuilder::stack_size`].
+    /// Does the same as [`ThreadPoolBuilder::stack_size`].
     pub fn stack_size(self, stack_size: usize) -> Self {
         Configuration { builder: self.builder.stack_size(stack_size) }
     }
 
-    /// As [`ThreadPoolBuilder::breadth_first`].
+    /// Does the same as [`ThreadPoolBuilder::breadth_first`].
     pub fn breadth_first(self) -> Self {
         Configuration { builder: self.builder.breadth_first() }
     }
 
-    /// As [`ThreadPoolBuilder::start_handler`].
+    /// Does the same as [`ThreadPoolBuilder::start_handler`].
     pub fn start_handler<H>(self, start_handler: H) -> Configuration
     where
         H: Fn(usize) + Send + Sync + 'static,
@@ -362,7 +365,7 @@ impl Configuration {
         Configuration { builder: self.builder.start_handler(start_handler) }
     }
 
-    /// As [`ThreadPoolBuilder::exit_handler`].
+    /// Does the same as [`ThreadPoolBuilder::exit_handler`].
     pub fn exit_handler<H>(self, exit_handler: H) -> Configuration
     where
         H: Fn(usize) + Send + Sync + 'static,

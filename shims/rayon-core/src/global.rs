@@ -48,7 +48,8 @@ where
     blitz_core::join(oper_a, oper_b)
 }
 
-/// As [`join`], with closures that get a context: it says whether they changed threads.
+/// Works like [`join`]. Each closure gets a context, which says whether the closure changed
+/// threads.
 #[inline]
 pub fn join_context<A, B, RA, RB>(oper_a: A, oper_b: B) -> (RA, RB)
 where
@@ -73,7 +74,8 @@ where
     blitz_core::spawn_detached(func);
 }
 
-/// As [`spawn`]; the jobs that a thread spawns this way start in the order of their spawning.
+/// Works like [`spawn`], but the jobs that a thread spawns this way start in the order of their
+/// spawning.
 pub fn spawn_fifo<F>(func: F)
 where
     F: FnOnce() + Send + 'static,
@@ -82,7 +84,7 @@ where
     blitz_core::spawn_detached_fifo(func);
 }
 
-/// How many threads the current pool has; outside any pool, the global one.
+/// How many threads the current pool has; outside any pool, how many the global pool has.
 pub fn current_num_threads() -> usize {
     ready();
     blitz_core::current_num_workers()
@@ -99,18 +101,19 @@ pub fn current_thread_index() -> Option<usize> {
     blitz_core::current_worker_index()
 }
 
-/// Whether the current thread's own queue holds jobs that have not begun; `None` outside a pool.
+/// Returns whether the current thread's own queue holds jobs that have not begun. Returns `None`
+/// outside a pool.
 #[inline]
 pub fn current_thread_has_pending_tasks() -> Option<bool> {
     blitz_core::current_worker_has_jobs()
 }
 
-/// Runs one job of the current pool, if there is one; `None` outside a pool.
+/// Runs one job of the current pool, if there is one. Returns `None` outside a pool.
 pub fn yield_now() -> Option<Yield> {
     blitz_core::yield_job().map(Yield::of)
 }
 
-/// Runs one of the current thread's own jobs, if there is one; `None` outside a pool.
+/// Runs one of the current thread's own jobs, if there is one. Returns `None` outside a pool.
 pub fn yield_local() -> Option<Yield> {
     blitz_core::yield_local().map(Yield::of)
 }

@@ -27,7 +27,7 @@ impl ThreadPool {
     /// Builds a pool.
     ///
     /// # Errors
-    /// As [`ThreadPoolBuilder::build`](crate::ThreadPoolBuilder::build).
+    /// Returns the same errors as [`ThreadPoolBuilder::build`](crate::ThreadPoolBuilder::build).
     #[deprecated(note = "use `ThreadPoolBuilder::build`")]
     #[allow(deprecated)]
     pub fn new(configuration: Configuration) -> Result<ThreadPool, Box<dyn Error>> {
@@ -43,7 +43,7 @@ impl ThreadPool {
         self.pool.install(op)
     }
 
-    /// As [`broadcast`](crate::broadcast), on this pool.
+    /// Works like [`broadcast`](crate::broadcast), on this pool.
     pub fn broadcast<OP, R>(&self, op: OP) -> Vec<R>
     where
         OP: Fn(BroadcastContext<'_>) -> R + Sync,
@@ -64,14 +64,14 @@ impl ThreadPool {
         self.pool.current_worker_index()
     }
 
-    /// As [`current_thread_has_pending_tasks`](crate::current_thread_has_pending_tasks); `None` if
-    /// the current thread is not one of this pool's.
+    /// Works like [`current_thread_has_pending_tasks`](crate::current_thread_has_pending_tasks).
+    /// Returns `None` if the current thread is not one of this pool's.
     #[inline]
     pub fn current_thread_has_pending_tasks(&self) -> Option<bool> {
         self.current_thread_index().and_then(|_| blitz_core::current_worker_has_jobs())
     }
 
-    /// As [`join`](crate::join), on this pool.
+    /// Works like [`join`](crate::join), on this pool.
     pub fn join<A, B, RA, RB>(&self, oper_a: A, oper_b: B) -> (RA, RB)
     where
         A: FnOnce() -> RA + Send,
@@ -82,7 +82,7 @@ impl ThreadPool {
         self.pool.join(oper_a, oper_b)
     }
 
-    /// As [`scope`](crate::scope()), on this pool.
+    /// Works like [`scope`](crate::scope()), on this pool.
     pub fn scope<'scope, OP, R>(&self, op: OP) -> R
     where
         OP: FnOnce(&Scope<'scope>) -> R + Send,
@@ -91,7 +91,7 @@ impl ThreadPool {
         self.pool.scope(|scope| op(Scope::of(scope)))
     }
 
-    /// As [`scope_fifo`](crate::scope_fifo), on this pool.
+    /// Works like [`scope_fifo`](crate::scope_fifo), on this pool.
     pub fn scope_fifo<'scope, OP, R>(&self, op: OP) -> R
     where
         OP: FnOnce(&ScopeFifo<'scope>) -> R + Send,
@@ -100,7 +100,7 @@ impl ThreadPool {
         self.pool.scope_fifo(|scope| op(ScopeFifo::of(scope)))
     }
 
-    /// As [`in_place_scope`](crate::in_place_scope), with jobs that run on this pool.
+    /// Works like [`in_place_scope`](crate::in_place_scope), with jobs that run on this pool.
     pub fn in_place_scope<'scope, OP, R>(&self, op: OP) -> R
     where
         OP: FnOnce(&Scope<'scope>) -> R,
@@ -108,7 +108,8 @@ impl ThreadPool {
         self.pool.in_place_scope(|scope| op(Scope::of(scope)))
     }
 
-    /// As [`in_place_scope_fifo`](crate::in_place_scope_fifo), with jobs that run on this pool.
+    /// Works like [`in_place_scope_fifo`](crate::in_place_scope_fifo), with jobs that run on this
+    /// pool.
     pub fn in_place_scope_fifo<'scope, OP, R>(&self, op: OP) -> R
     where
         OP: FnOnce(&ScopeFifo<'scope>) -> R,
@@ -116,7 +117,7 @@ impl ThreadPool {
         self.pool.in_place_scope_fifo(|scope| op(ScopeFifo::of(scope)))
     }
 
-    /// As [`spawn`](crate::spawn), on this pool.
+    /// Works like [`spawn`](crate::spawn), on this pool.
     pub fn spawn<OP>(&self, op: OP)
     where
         OP: FnOnce() + Send + 'static,
@@ -124,7 +125,7 @@ impl ThreadPool {
         self.pool.spawn_detached(op);
     }
 
-    /// As [`spawn_fifo`](crate::spawn_fifo), on this pool.
+    /// Works like [`spawn_fifo`](crate::spawn_fifo), on this pool.
     pub fn spawn_fifo<OP>(&self, op: OP)
     where
         OP: FnOnce() + Send + 'static,
@@ -132,7 +133,7 @@ impl ThreadPool {
         self.pool.spawn_detached_fifo(op);
     }
 
-    /// As [`spawn_broadcast`](crate::spawn_broadcast), on this pool.
+    /// Works like [`spawn_broadcast`](crate::spawn_broadcast), on this pool.
     pub fn spawn_broadcast<OP>(&self, op: OP)
     where
         OP: Fn(BroadcastContext<'_>) + Send + Sync + 'static,
@@ -140,13 +141,14 @@ impl ThreadPool {
         self.pool.spawn_broadcast(move |context| op(BroadcastContext::of(context)));
     }
 
-    /// As [`yield_now`](crate::yield_now); `None` if the current thread is not one of this pool's.
+    /// Works like [`yield_now`](crate::yield_now). Returns `None` if the current thread is not one
+    /// of this pool's.
     pub fn yield_now(&self) -> Option<Yield> {
         self.pool.yield_job().map(Yield::of)
     }
 
-    /// As [`yield_local`](crate::yield_local); `None` if the current thread is not one of this
-    /// pool's.
+    /// Works like [`yield_local`](crate::yield_local). Returns `None` if the current thread is not
+    /// one of this pool's.
     pub fn yield_local(&self) -> Option<Yield> {
         self.pool.yield_local().map(Yield::of)
     }

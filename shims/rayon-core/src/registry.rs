@@ -65,7 +65,7 @@ pub trait ThreadSpawn {
     ) -> Result<(), BuildError>;
 }
 
-/// Only this crate can create it, so only this crate starts threads.
+/// Only this crate can create it, so only this crate can call the methods of [`ThreadSpawn`].
 #[derive(Debug)]
 pub struct Sealed(pub(crate) ());
 

@@ -26,7 +26,7 @@ where
     blitz_core::scope(|scope| op(Scope::of(scope)))
 }
 
-/// As [`scope()`], with jobs that each thread starts in the order of their spawning.
+/// Works like [`scope()`], with jobs that each thread starts in the order of their spawning.
 pub fn scope_fifo<'scope, OP, R>(op: OP) -> R
 where
     OP: FnOnce(&ScopeFifo<'scope>) -> R + Send,
@@ -36,7 +36,7 @@ where
     blitz_core::scope_fifo(|scope| op(ScopeFifo::of(scope)))
 }
 
-/// As [`scope()`], but `op` itself runs on the current thread, whichever that is.
+/// Works like [`scope()`], but `op` itself runs on the current thread, whichever that is.
 pub fn in_place_scope<'scope, OP, R>(op: OP) -> R
 where
     OP: FnOnce(&Scope<'scope>) -> R,
@@ -45,7 +45,7 @@ where
     blitz_core::in_place_scope(|scope| op(Scope::of(scope)))
 }
 
-/// As [`scope_fifo`], but `op` itself runs on the current thread, whichever that is.
+/// Works like [`scope_fifo`], but `op` itself runs on the current thread, whichever that is.
 pub fn in_place_scope_fifo<'scope, OP, R>(op: OP) -> R
 where
     OP: FnOnce(&ScopeFifo<'scope>) -> R,
