@@ -1,4 +1,5 @@
-//! Rayon's iterators on a Blitz pool. Nothing here names Blitz: the manifest's patch does it.
+//! Rayon's iterators on a Blitz pool. The code uses Rayon only; the patch in the manifest puts
+//! Blitz below it.
 
 use rayon::prelude::*;
 
@@ -27,5 +28,5 @@ fn main() {
     println!("threads: {names:?}");
     let on_blitz = names.iter().flatten().any(|name| name.starts_with("blitz-"));
     println!("on Blitz: {on_blitz}");
-    assert!(on_blitz, "the patch did not take; see README.md");
+    assert!(on_blitz, "the patch is not in use; see README.md");
 }

@@ -4,7 +4,7 @@
 //! `tokio-guest` beside Tokio, the attribute, and the handler `look`. Nothing else changes:
 //! `axum::serve`, the pool of connections and the client run on the guest's reactor and timers.
 //!
-//! The handler `look` is what the port is for: it computes, and forks right where it is.
+//! The handler `look` is what the port is for: it computes, and forks on the thread that runs it.
 //! `axum::serve` runs handlers on the guest's one thread, which waits for the fork. That is fine
 //! for a fork of microseconds. If a handler computes for longer, it awaits `blitz::spawn_cpu`, or
 //! `blitz_hyper::serve` serves it, so that other requests go on.
