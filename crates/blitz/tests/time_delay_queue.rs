@@ -4,9 +4,11 @@ mod common;
 
 use blitz::Runtime;
 use blitz::sync::Mutex;
+use blitz::time::delay_queue::Key;
 use blitz::time::{DelayQueue, Duration, Instant, sleep, timeout};
 use common::watched;
 use std::collections::BTreeMap;
+use std::future::poll_fn;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
@@ -84,6 +86,30 @@ async fn a_waiting_task_is_woken_for_an_earlier_value() {
     sleep(10 * MS).await;
     queue.lock().await.reset(&key, 10 * MS);
     assert_eq!(reader.await.unwrap(), [("early", 40), ("late", 100)]);
+}
+
+/// Spawns a task that waits for a value that comes in an hour. Then lets `empty` empty the queue;
+/// the task has to see that at once.
+async fn is_woken_when_emptied(empty: impl FnOnce(&mut DelayQueue<u8>, &Key)) {
+    let queue = Arc::new(std::sync::Mutex::new(DelayQueue::new()));
+    let key = queue.lock().unwrap().insert(0, Duration::from_secs(3_600));
+    let shared = queue.clone();
+    let waits = blitz::spawn(poll_fn(move |cx| shared.lock().unwrap().poll_expired(cx)));
+    // The clock moves only while the task waits.
+    sleep(MS).await;
+    empty(&mut queue.lock().unwrap(), &key);
+    let seen = timeout(MS, waits).await.expect("the task is not woken").unwrap();
+    assert!(seen.is_none());
+}
+
+#[blitz::test(start_paused = true)]
+async fn a_waiting_task_is_woken_when_the_last_value_is_removed() {
+    is_woken_when_emptied(|queue, key| assert_eq!(queue.remove(key).into_inner(), 0)).await;
+}
+
+#[blitz::test(start_paused = true)]
+async fn a_waiting_task_is_woken_when_the_queue_is_cleared() {
+    is_woken_when_emptied(|queue, _| queue.clear()).await;
 }
 
 #[blitz::test(start_paused = true)]

@@ -157,7 +157,12 @@ impl<T> DelayQueue<T> {
     /// ```
     pub fn try_remove(&mut self, key: &Key) -> Option<Expired<T>> {
         self.entry(key)?;
-        Some(self.take(key.index))
+        let removed = self.take(key.index);
+        if self.order.is_empty() {
+            // A task that waits for a value would get `None` now.
+            self.wake();
+        }
+        Some(removed)
     }
 
     /// Returns the deadline of a value.
@@ -210,6 +215,7 @@ impl<T> DelayQueue<T> {
     pub fn clear(&mut self) {
         self.order.clear();
         self.sleep = None;
+        self.wake();
         // Dropping values runs user code, which may panic.
         drop(std::mem::take(&mut self.entries));
     }
@@ -222,7 +228,8 @@ impl<T> DelayQueue<T> {
     }
 
     /// Works like [`next`](DelayQueue::next), as a poll function. Only the task that polled last is
-    /// woken: at the next deadline, or when an insertion or a reset makes another entry the first.
+    /// woken: at the next deadline, when an insertion or a reset makes another entry the first, or
+    /// when the last value is removed.
     pub fn poll_expired(&mut self, cx: &mut Context<'_>) -> Poll<Option<Expired<T>>> {
         if self.waker.as_ref().is_none_or(|waker| !waker.will_wake(cx.waker())) {
             self.waker = Some(cx.waker().clone());
@@ -261,9 +268,14 @@ impl<T> DelayQueue<T> {
         self.order.insert((deadline, turn), index);
         let is_first = self.order.first_key_value().is_some_and(|(first, _)| first.1 == turn);
         if is_first {
-            if let Some(waker) = self.waker.take() {
-                waker.wake();
-            }
+            self.wake();
+        }
+    }
+
+    /// Wakes the task that polled last.
+    fn wake(&mut self) {
+        if let Some(waker) = self.waker.take() {
+            waker.wake();
         }
     }
 
