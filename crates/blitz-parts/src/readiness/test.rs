@@ -327,8 +327,9 @@ fn waiting_tasks_are_shown_with_their_directions() {
     assert_eq!(shown(), []);
     assert!(!poll(&readiness, &bell, BOTH));
     assert_eq!(shown(), [Direction::Read, Direction::Write]);
-    let places = [Interest::WRITABLE, BOTH].map(|interest| list(&readiness, &bell, interest));
-    assert_eq!(shown()[2..], [Direction::Write, Direction::Read]);
+    let interests = [Interest::WRITABLE, BOTH, Interest::PRIORITY | Interest::WRITABLE];
+    let places = interests.map(|interest| list(&readiness, &bell, interest));
+    assert_eq!(shown()[2..], [Direction::Write, Direction::Read, Direction::Read]);
     places.into_iter().for_each(|place| readiness.unlist(place));
     set(&readiness, Ready::READABLE);
     assert_eq!(shown(), [Direction::Write]);
