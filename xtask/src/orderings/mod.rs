@@ -162,7 +162,7 @@ impl Page<'_> {
 enum Round {
     /// Those of the site's folder that reach it in their first executions.
     Own,
-    /// Those of the site's folder that reach it in any execution, if no model was tried so far.
+    /// Those of the site's folder that reach it in any execution, if none of them reaches it in its first ones.
     OwnAgain,
     /// Those of other folders that reach it in their first executions.
     Others,
@@ -229,16 +229,18 @@ impl Court<'_> {
         }
         let mut late = None;
         let mut tried: BTreeSet<&str> = hint.iter().map(|model| &*model.name).collect();
+        let mut has_own = false;
         for round in [Round::Own, Round::OwnAgain, Round::Others] {
             let is_left_out = match round {
                 Round::Own => false,
-                Round::OwnAgain => !tried.is_empty(),
+                Round::OwnAgain => has_own,
                 Round::Others => self.own,
             };
             if is_left_out {
                 continue;
             }
             for model in self.candidates(site, round) {
+                has_own |= round == Round::Own;
                 if self.is_over() {
                     return Ok(Verdict::Untried { doubtful });
                 }
