@@ -29,7 +29,8 @@ impl Counter {
         self.0.fetch_add(n, Relaxed);
     }
 
-    /// Adds `n` from any thread and returns the value before: no two calls return the same.
+    /// Adds `n` from any thread and returns the value before. If `n` is never zero, no two calls
+    /// return the same value.
     #[inline]
     pub fn take_shared(&self, n: u64) -> u64 {
         self.0.fetch_add(n, Relaxed)

@@ -3,10 +3,10 @@
 //! Only this file and the files in `prim/` name loom and shuttle.
 //!
 //! Every part takes its atomics from here, so that `--cfg blitz_loom` or `--cfg blitz_shuttle`
-//! moves the whole crate onto that checker at once. The cfg names are ours because a global
-//! `--cfg loom` would reach into every dependency. Protocols that need sequential consistency say
-//! so with [`fence`], never with `SeqCst` loads and stores: loom checks fences, but silently treats
-//! such loads and stores as weaker than they are.
+//! moves the whole crate onto that checker at once. Blitz has cfg names of its own, because a
+//! global `--cfg loom` would reach into every dependency. Protocols that need sequential
+//! consistency say so with [`fence`], never with `SeqCst` loads and stores: loom checks fences, but
+//! silently treats such loads and stores as weaker than they are.
 //!
 //! `blitz-core` takes its locks, threads, thread-locals and clock from here, too, and so runs under
 //! shuttle as it is shipped. Items that only core needs are missing under loom, which checks parts
@@ -288,7 +288,7 @@ mod modelled {
     pub use std::time::Instant;
 
     /// Does nothing between two idle rounds. After a yield, loom runs the thread again only when
-    /// all others are stuck. So a worker that yields here would never fall asleep beside them.
+    /// all others are stuck. So a worker that yields here would never fall asleep while others run.
     pub fn relax() {}
 
     /// Stands beside plain memory that threads hand to each other; the checker fails a model in
@@ -445,7 +445,7 @@ pub enum Step {
     LatchProbeAcquire,
     /// `latch`: the setter wakes a thread that blocks on the latch.
     LatchSetWake,
-    /// `latch`: the last decrement of a count latch acquires the others.
+    /// `latch`: the last decrement of a count latch acquires the other decrements.
     CountAcquire,
     /// `latch`: a worker's word goes back to UNSET on every way out of sleep.
     WordReset,
@@ -492,9 +492,9 @@ pub enum Step {
     WatchGivesSeats,
     /// `blitz-core`: a poster turns the watch on if no worker is woken for its work.
     WatchHearsOfWork,
-    /// `sleep`: a spare is counted as in service before it passes the counters.
+    /// `sleep`: a spare is counted as in service before it is counted as looking for work.
     SleepEntersFirst,
-    /// `sleep`: a worker that leaves the service is counted as long as it is inactive.
+    /// `sleep`: a worker that leaves the service is counted in it as long as it counts as inactive.
     SleepLeavesLast,
     /// `sleep`: the fence between the relief worker's word and its last look.
     SleepReliefFence,
@@ -522,7 +522,7 @@ pub enum Step {
     RingSlotsOfThief,
     /// `ring`: the owner acquires the head before it writes a slot that a thief has read.
     RingRoomAcquire,
-    /// `ring`: a length is read head first.
+    /// `ring`: a thread that computes the length reads the head before the tail.
     RingLenHeadFirst,
     /// `lifo`: the release half of the store or exchange that fills the slot.
     LifoPutRelease,
@@ -560,7 +560,7 @@ pub enum Step {
     ReadinessEndFirst,
     /// `task`: a run begins by acquiring.
     TaskStartAcquire,
-    /// `task`: a run begins with an exchange while others have references.
+    /// `task`: a run begins with an exchange while there are other references to the task.
     TaskStartExchange,
     /// `task`: the exchange to IDLE releases.
     TaskRestRelease,
@@ -584,7 +584,7 @@ pub enum Step {
     TaskCompleteWakes,
     /// `task`: a wake is an exchange even if the task is in a queue already.
     TaskWakeExchanges,
-    /// `task`: the fence of a wake before it finds the task still in a queue.
+    /// `task`: the fence of a wake that finds the task in a queue, before it looks once more.
     TaskWakeFence,
     /// `task`: the fence between the beginning of a run and its poll.
     TaskStartFence,
@@ -618,11 +618,11 @@ pub enum Step {
     TaskProbeCancelled,
     /// `core/worker`: a fork is kept private only while a worker that looks for work is awake.
     RuntimeKeepsFromAwake,
-    /// `core/sched`: a task that yields behind another one is announced.
+    /// `core/sched`: a task that yields behind another task is announced.
     RuntimeYieldTells,
     /// `core/worker`: a worker that runs something else before its own tasks announces them.
     RuntimeFairTells,
-    /// `core/sched`: a worker that takes tasks of the tree behind another one announces them.
+    /// `core/sched`: a worker that takes further tasks from a word of the tree announces them.
     RuntimeBehindTells,
     /// `core/worker`: an unlimited wait announces, at its end, a task that yielded in it.
     RuntimeWaitTells,
@@ -728,9 +728,9 @@ pub enum Step {
     LifeReleaseRelease,
     /// `life`: only the first zero of the count is reported.
     LifeStopsOnce,
-    /// `life`: a section has a hold before it has one of the tasks.
+    /// `life`: a section has a hold of the pool before it has a hold of the tasks.
     LifeWorkFirst,
-    /// `life`: a section gives up its hold of the tasks before its hold.
+    /// `life`: a section gives up its hold of the tasks before its hold of the pool.
     LifeTasksFirst,
     /// `life`: a participant that leaves releases.
     LifeLeaveRelease,
@@ -752,7 +752,7 @@ pub enum Step {
     WatchRestLooks,
     /// `trail`: a run inside another one has a number of its own.
     TrailInnerNumber,
-    /// `trail`: a run begins without the wait outside it.
+    /// `trail`: a run that begins waits for nothing, whatever the run outside it waits for.
     TrailBeginClears,
     /// `trail`: the number of a run is stored by a release.
     TrailBeginRelease,
@@ -764,7 +764,7 @@ pub enum Step {
     TrailEndWaitRelease,
     /// `trail`: a follower looks at the run again after it has read what the run waits for.
     TrailNextLooksAgain,
-    /// `trail`: a follower looks whether a run has begun since it looked first.
+    /// `trail`: a follower checks whether a run has begun since the follower's first look.
     TrailNextCounts,
     /// `mail`: the fence between posting a job and looking whether the worker is gone.
     MailPostFence,

@@ -92,8 +92,9 @@ fn counts_cycles() -> bool {
     !MODELLED && cycles::are_trusted()
 }
 
-/// Reads all clocks at nearly the same moment. If the thread loses its core between two clocks, the
-/// rate would be wrong by a multiple. So the closest of three readings counts.
+/// Reads the wall clock, and then the other two clocks at nearly the same moment. If the thread
+/// lost its core between these two, the rate would be wrong by a multiple. So the shortest of three
+/// readings counts.
 fn read_all() -> Reading {
     let wall = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     let read = || {

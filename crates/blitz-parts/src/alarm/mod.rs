@@ -1,15 +1,16 @@
 //! Holds the tick until which the driver may block. Adding an earlier timer wakes the driver.
 //!
 //! # Who calls it
-//! Any thread that adds a timer to a wheel, or moves one: [`Earliest::lower`] under the wheel's
-//! lock, then, if that returns true, [`Alarm::is_early`]. The driver: [`Alarm::set`] before it
-//! blocks, [`Alarm::clear`] afterwards; [`Earliest::set`] under the wheel's lock.
+//! Any thread that adds a timer to a wheel, or moves a timer: [`Earliest::lower`] under the wheel's
+//! lock, then, if `lower` returns true, [`Alarm::is_early`]. The driver: [`Alarm::set`] before it
+//! blocks, [`Alarm::clear`] afterwards; [`Earliest::set`] under the wheel's lock, as does the
+//! thread that closes the wheel.
 //!
 //! # State
 //! | where | value | meaning | who writes |
 //! |---|---|---|---|
 //! | earliest | a tick | no timer of this wheel is due before it | under the wheel's lock: adders lower it, the driver raises it |
-//! | earliest | [`NEVER`] | the wheel has no timer | the driver |
+//! | earliest | [`NEVER`] | the wheel has no timer | the driver; the thread that closes the wheel |
 //! | until | AWAKE 0 | the driver is awake, and looks at the wheels before it blocks | the driver |
 //! | until | a tick | the driver blocks, or is about to; timers from this tick on are in time | the driver; adders lower it |
 //!
@@ -193,7 +194,7 @@ impl Alarm {
         if !broken(Step::AlarmAddFence) {
             fence(SeqCst); // O1
         }
-        // Another thread may have added an even earlier timer: then it has woken the driver.
+        // Another thread may have added an even earlier timer. Then that thread wakes the driver.
         self.until.load(Relaxed) > tick && self.until.fetch_min(tick, Relaxed) > tick // O3
     }
 }

@@ -27,7 +27,7 @@ fn alarm_2_later_timers_need_no_wake_up() {
 #[test]
 fn alarm_3_a_blocked_driver_is_woken_once_per_tick() {
     let alarm = Alarm::new();
-    assert!(!alarm.is_early(1), "it does not block");
+    assert!(!alarm.is_early(1), "the driver does not block");
     assert_eq!(alarm.set(|| 100), 100);
     assert!(!alarm.is_early(100));
     assert!(alarm.is_early(50) && !alarm.is_early(50) && !alarm.is_early(60));

@@ -4,7 +4,7 @@ use crate::prim::{AtomicBool, Relaxed};
 use rustix::thread::{MembarrierCommand, membarrier, membarrier_query};
 use std::sync::OnceLock;
 
-/// Whether the kernel has refused a barrier to this process after it had registered it.
+/// Whether the kernel has refused a barrier to this process after the process was registered.
 static REFUSED: AtomicBool = AtomicBool::new(false);
 
 /// Whether the process is registered for expedited barriers and none was refused.

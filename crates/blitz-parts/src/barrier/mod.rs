@@ -44,7 +44,7 @@
 //! # After a refusal
 //! The light side is a compiler fence. Code that has run already cannot get a real fence
 //! afterwards. So `heavy` tries no substitute for the barrier, and a refused caller acts as if it
-//! had not called:
+//! had not called `heavy`:
 //!
 //! - A thief leaves private forks alone. Only their owner takes them, so the owner needs no fence.
 //! - A sleeper notifies the light sides (`blitz-core/team`): from then on owners publish every fork
@@ -148,7 +148,8 @@ impl Reliance {
 
     /// Calls `tell` if the workers still rely on the pair, but the pair was refused. `tell` makes
     /// the light sides use ordinary fences. Several threads may call this function at the same
-    /// time. When it returns to any of them after a refusal, a call of `tell` has ended.
+    /// time, and then several may call `tell`. When this function returns to any of them after a
+    /// refusal, a call of `tell` has ended.
     #[inline]
     pub fn notice_refusal(&self, tell: impl FnOnce()) {
         self.notice(available, tell);

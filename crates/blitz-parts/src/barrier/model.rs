@@ -79,7 +79,7 @@ fn told_before_the_look() {
         let (reliance, told) = (reliance.clone(), told.clone());
         move || {
             reliance.notice(|| false, || told.store(1, Relaxed));
-            assert_eq!(told.load(Relaxed), 1, "it looks before the light sides are notified");
+            assert_eq!(told.load(Relaxed), 1, "a look before the light sides are notified");
         }
     };
     let other = thread::spawn(sleeper());
@@ -93,8 +93,8 @@ fn barrier_5_the_light_sides_are_notified_before_a_sleeper_looks() {
     check(200, None, told_before_the_look);
 }
 
-/// A light side and a sleeper whose heavy fence is refused. So that fence is only a fence of the
-/// sleeper itself (`own_fence`). The light side passes an ordinary fence if it was notified.
+/// A light side and a sleeper. The sleeper's heavy fence is refused, so it orders only accesses of
+/// the sleeper itself (`own_fence`). The light side passes an ordinary fence if it was notified.
 fn told_light_side(own_fence: fn()) {
     let words = Arc::new([AtomicUsize::new(0), AtomicUsize::new(0)]);
     let told = Arc::new(AtomicBool::new(false));

@@ -97,7 +97,8 @@ impl Crew {
         exchanged.map(drop).map_err(Counts)
     }
 
-    /// Grants a permit for one task, unless each sleeper has one already, or `is_any_looking`.
+    /// Grants a permit for one task, unless each sleeper has a permit already, `is_any_looking`
+    /// returns true, or the word is closed.
     #[inline]
     pub(super) fn release(&self, _task: Marked, is_any_looking: impl FnOnce() -> bool) -> Told {
         let seen = self.load(); // O4

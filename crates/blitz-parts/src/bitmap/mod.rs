@@ -6,18 +6,19 @@
 //! Any thread that makes a task runnable: `reserve_outside`, `signal`. Workers: `take_own`,
 //! `take_behind`, `take_any`, `take_beside`, `take_in_turn`, and `tell` if a look asks for it;
 //! `reserve`, `identity`, `free`; around their sleep `lie_down`, `has_task`, `get_up`,
-//! `try_acquire`. The pool's end: `close`, `take_left`. Dumps: the rest.
+//! `try_acquire`. The pool's end: `close`, `take_left`. A setter that is told `Closed`:
+//! `take_left`. Dumps and metrics: the rest.
 //!
 //! # State
 //! | where | bits | meaning | who sets | who clears |
 //! |---|---|---|---|---|
-//! | root word r | bit l | leaf 64 r + l may have tasks | setters | scanners that find none |
-//! | leaf word l | bit w | signal word w of leaf l may have tasks | setters | scanners that find none |
+//! | root word r | bit l | leaf 64 r + l may have tasks | setters; scanners that look again | scanners that find none |
+//! | leaf word l | bit w | signal word w of leaf l may have tasks | setters; scanners that look again | scanners that find none |
 //! | signal word | bit b | the task in slot b is runnable; the bit is its queue entry | the setter | the taker |
 //! | reserved word | bit b | slot b belongs to a task, or is in a slot cache | reserving | giving back |
 //! | slot | task, generation | the tenant, and how many tenants there were before it | the thread that reserves it | the thread that frees it |
 //! | crew | sleepers, 0-31 | workers that sleep, are about to, or are waking | the worker | the worker |
-//! | crew | permits, 32-62 | sleepers that are to wake | setters | the worker that wakes |
+//! | crew | permits, 32-62 | sleepers that are to wake | setters, and scanners that set a summary again | the worker that wakes, or an awake worker (`try_acquire`) |
 //! | crew | closed, 63 | no worker looks any more | `close` | never |
 //!
 //! # Transitions
@@ -78,7 +79,7 @@
 //! | O6 | fence after `close`, before the last look | after_exchange | O4 | BITMAP-10 |
 //! | O7 | reserving, giving back | AcqRel, Release | each other | BITMAP-8 |
 //! | O8 | exchanges of roots and leaves and the exchange that closes, loads of signal words and of the crew | Relaxed | – | they lead to no memory: tasks come through O1, and each exchange has its fence (O2 to O4, O6) |
-//! | O9 | loads of roots and leaves by a scanner that goes on below | Acquire | O2 | a scanner that sees a bit sees what is below it; else it would clear the bit, look again (O3) and set it |
+//! | O9 | loads of roots and leaves by a scanner that goes on below | Acquire | O2 | a scanner that sees a bit sees what is below it. Otherwise the scanner would clear the bit, look again (O3) and set the bit again |
 //! | O10 | exchanges of the crew: `lie_down`, a permit, `get_up` | AcqRel | each other | BITMAP-4: a setter that grants a permit sees how to wake the sleeper, which wrote that before `lie_down` |
 //!
 //! # What this does not do
@@ -497,7 +498,8 @@ impl Bitmap {
         self.tree.try_acquire()
     }
 
-    /// Closes the tree. After this only the caller looks for tasks, once.
+    /// Closes the tree. After this the caller takes the tasks that are left, and so does each
+    /// setter that is told [`Told::Closed`].
     pub fn close(&self) {
         self.tree.close();
     }
@@ -553,7 +555,7 @@ impl arena::Word {
             unreachable!("a signalled slot has a task");
         };
         // SAFETY: `signal` took the entry apart when it set the bit, and by O1 one caller clears
-        // it.
+        // this bit.
         unsafe { Runnable::from_raw(task) }
     }
 }

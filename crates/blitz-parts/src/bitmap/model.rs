@@ -39,7 +39,7 @@ impl Rig {
             beds: Mutex::new(vec![false; 2]),
             woken: Condvar::new(),
         };
-        // A cache that reserves while others hold slots gets the next signal word.
+        // A cache that reserves while other caches hold slots gets the next signal word.
         let mut stocks: Vec<_> = (0..=words.iter().copied().max().unwrap_or(0))
             .map(|_| {
                 let mut stock = SlotCache::of_worker(0);
@@ -87,7 +87,7 @@ impl Rig {
         match told {
             Told::Nobody => {}
             Told::WakeOne => self.wake_one(),
-            // This setter takes the remaining tasks.
+            // The caller, which is this setter, takes the remaining tasks.
             Told::Closed => {}
         }
     }
@@ -105,8 +105,8 @@ impl Rig {
         thread::spawn(move || assert!(!rig.signal(number)))
     }
 
-    /// Returns the number of a task, and checks that its taker sees what was written before
-    /// (BITMAP-2).
+    /// Returns the number of a task, and checks that its taker sees what was written before the
+    /// signal (BITMAP-2).
     fn got(&self, task: Runnable) -> usize {
         let number = self.tasks.take(task);
         assert_eq!(self.written[number].load(Relaxed), 1, "what was written before the signal");
@@ -230,7 +230,7 @@ fn several_against_one(more: fn(&Rig, &Cursor, Place, &mut Vec<usize>)) {
     let taker = thread::spawn(move || {
         let (cursor, mut taken) = (Cursor::default(), Vec::new());
         if let Some(task) = taker.signals.take_any(&cursor, 0).task {
-            let place = task.place().expect("a signalled task has one");
+            let place = task.place().expect("a signalled task has a place");
             taken.push(taker.got(task));
             more(&taker, &cursor, place, &mut taken);
         }
@@ -522,7 +522,8 @@ fn canary_the_taker_of_a_permit_looks_without_fence() {
     canary(&[Step::SignalUpFence], Some(1), a_permit_is_taken_by_another);
 }
 
-/// For each task, a setter signals it while the tree is closed and `sleepers` workers sleep.
+/// Each task has a setter, which signals the task. At the same time the main thread closes the
+/// tree. `sleepers` workers count as sleepers.
 fn close_against_signal(words: &[usize], sleepers: usize) {
     let rig = Rig::new(words);
     let sleepers: Vec<_> = (0..sleepers).map(|_| rig.signals.lie_down()).collect();
@@ -552,7 +553,7 @@ fn bitmap_10_sleepers_do_not_keep_the_tree_open() {
 }
 
 #[test]
-fn bitmap_10_each_of_two_setters_is_told_closed() {
+fn bitmap_10_two_tasks_signalled_during_the_close_end_once() {
     check(500, Some(1), || close_against_signal(&[FIRST, ELSEWHERE], 0));
 }
 

@@ -13,7 +13,8 @@ use std::sync::Arc;
 /// The summaries, and the workers that sleep until a bit is set.
 #[derive(Debug)]
 pub struct SummaryTree {
-    /// The root word of the first 64 leaves. Many pools have no more, so it is read most often.
+    /// The root word of the first 64 leaves. Many pools have no more leaves, so this word is read
+    /// most often.
     first: Arc<CachePadded<Bits>>,
     /// The root words of the leaves after those: one word for each 64 leaves.
     more: Slots<Arc<CachePadded<Bits>>>,
@@ -193,7 +194,7 @@ impl Branch {
 
     #[inline]
     fn activate_root(&self) -> bool {
-        // This comes after an exchange of the leaf or of the signal word.
+        // The caller has exchanged the signal word, the leaf or the root before.
         if !broken(Step::SignalLeafFence) {
             barrier::after_exchange(); // O2
         }
@@ -207,9 +208,10 @@ impl Branch {
         was_clear
     }
 
-    /// Clears the leaf bit of signal word `word`, which was seen empty, unless `is_set` finds a bit
-    /// in it now. In that case the caller must announce the task: its setter may have relied on the
-    /// leaf bit that was gone for a moment, and a worker may have gone to sleep in that moment.
+    /// Clears the leaf bit of signal word `word`, which was seen empty. If `is_set` then finds a
+    /// bit in the signal word, sets the leaf bit again. In that case the caller must announce
+    /// the task. The task's setter may have relied on the leaf bit that was gone for a moment, and
+    /// a worker may have gone to sleep in that moment.
     #[cold]
     pub(super) fn mark_signal_inactive(
         &self,

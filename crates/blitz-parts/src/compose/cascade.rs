@@ -1,4 +1,4 @@
-//! Two jobs. The first to run waits for the other, so one wake-up must lead to the next.
+//! Two jobs. The first waits for the second, so the worker that is woken first must wake the other.
 
 use super::{Crew, Event, job};
 use crate::prim::{Step, canary, check, thread};

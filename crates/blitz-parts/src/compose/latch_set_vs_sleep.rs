@@ -46,6 +46,6 @@ fn canary_the_latch_wakes_no_worker() {
 }
 
 #[test]
-fn canary_the_latch_is_marked_first() {
+fn canary_the_latch_is_marked_before_the_word_is_sleepy() {
     canary(&[Step::SleepLatchAfterWord], Some(2), helping_all);
 }

@@ -1,9 +1,9 @@
 //! Models of several parts together: the smallest possible crew of workers.
 //!
 //! A worker of the crew follows `blitz-core/worker` step by step, on the real deque, injector,
-//! jobs, latches and sleep protocol; only statistics, mail, leapfrogging and the random start of a
-//! search are left out. Methods that follow one function of `blitz-core` name it. A lost wake-up
-//! shows as a deadlock.
+//! jobs, latches and sleep protocol. Statistics, mail, leapfrogging, the driver and the random
+//! start of a search are left out; tasks have a crew of their own (`tasks`). A method that follows
+//! one function of `blitz-core` names this function. A lost wake-up shows as a deadlock.
 
 mod bitmap_vs_sleep;
 mod cascade;
@@ -29,11 +29,11 @@ struct Crew {
     sleep: Sleep,
     injector: Injector,
     deques: Vec<Deque<Header>>,
-    /// For each worker: how many jobs it had pushed when a thief last tried to force one.
+    /// For each worker: how many jobs it had pushed when a thief last tried to force its deque.
     watched: Vec<AtomicU64>,
 }
 
-/// How hard to look, as in `blitz-core/worker/find`.
+/// How hard to look for jobs, as in `blitz-core/worker/find`.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Look {
     Public,
@@ -118,7 +118,7 @@ impl Crew {
 
     fn arm(&self, worker: usize) -> impl Fn(NonNull<Header>) + '_ {
         let bed = NonNull::from(self.bed(worker));
-        // SAFETY: the deque calls it for a job that no other thread can see yet (JOB-5).
+        // SAFETY: the deque calls this closure for a job that no other thread can see yet (JOB-5).
         move |job| unsafe { Header::arm(job, bed) }
     }
 

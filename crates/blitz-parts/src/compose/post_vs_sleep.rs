@@ -3,7 +3,7 @@
 use super::{Crew, Event};
 use crate::prim::{SeqCst, Step, canary, check, fence};
 
-/// Two jobs from outside, one worker; the caller waits for each.
+/// Two jobs from outside, one worker; the main thread injects both and waits for both.
 fn injected() {
     let crew = Crew::new(1);
     let worker = crew.start(0);
@@ -62,9 +62,10 @@ fn sleep_1_published_jobs_are_found() {
     check(1_200, Some(2), published);
 }
 
-/// Like `published`, but worker 0 checks before its fence whether an older job is public. Worker 1,
-/// which was notified of that job, may have taken it and gone to sleep since.
-fn judged_too_early() {
+/// Like `published`, but worker 0 checks before its fence whether an older job is public. Worker 1
+/// was notified of the older job. Between worker 0's check and its fence, worker 1 may take the
+/// older job and go to sleep.
+fn checked_too_early() {
     let crew = Crew::new(2);
     let worker = crew.start(1);
     let (first, second) = (Event::new(), Event::new());
@@ -82,8 +83,8 @@ fn judged_too_early() {
 }
 
 #[test]
-fn canary_a_push_judges_before_its_fence() {
-    canary(&[], Some(2), judged_too_early);
+fn canary_a_push_looks_for_older_jobs_before_its_fence() {
+    canary(&[], Some(2), checked_too_early);
 }
 
 #[test]

@@ -153,7 +153,8 @@ fn the_taker_of_the_public_job_passes_on() {
 #[test]
 fn sleep_3_the_taker_of_a_public_job_sees_the_private_one_behind_it() {
     check(3_500, Some(2), the_taker_of_the_public_job_passes_on);
-    // The owner's fence is a light one, so the taker's plain fence does not pair with it.
+    // The owner's fence is a light one, so the taker's plain fence does not pair with it. The model
+    // holds without the plain fence.
     let plain = Step::SleepCascadeFence;
     check_without(plain, 3_500, Some(2), the_taker_of_the_public_job_passes_on);
 }
@@ -167,8 +168,9 @@ fn canary_the_taker_looks_without_a_heavy_fence() {
 /// Worker 2 sleeps, worker 1 looks. Worker 0 publishes a job and wakes no worker, because worker 1
 /// looks. Worker 0 forks a second job behind the first. Then a busy worker (here the main thread)
 /// takes the first job and wakes no worker. Meanwhile worker 1 has found other work, and stops
-/// looking. It must see the second job. But it computes the number of jobs from several words: it
-/// may read one from before the second fork, and another from after the theft.
+/// looking. Worker 1 must see the second job. But it computes the number of jobs from several
+/// words: it may read one word as it was before the second fork, and another as it is after the
+/// theft.
 fn a_worker_that_leaves_for_other_work_passes_on() {
     let crew = Crew::new(3);
     let sleeper = crew.start(2);
@@ -204,8 +206,8 @@ fn canary_a_worker_that_leaves_looks_only_once() {
     canary(&[Step::SleepCascadeAgain], Some(2), a_worker_that_leaves_for_other_work_passes_on);
 }
 
-/// Worker 0 keeps a job private if worker 1 is searching. Then it looks for no work until the job
-/// has run.
+/// Worker 0 keeps a job private if worker 1 is searching. Then worker 0 looks for no work until the
+/// job has run.
 fn one_kept_job() {
     let crew = Crew::new(2);
     let worker = crew.start(1);
@@ -283,8 +285,8 @@ fn canary_a_job_is_kept_from_a_sleeper() {
 
 /// Worker 0 has a private job that was not announced. Worker 1 has announced that it is sleepy, and
 /// has found nothing. Then a busy worker, which never looks for work, makes that job public by
-/// force and takes it. Meanwhile worker 0 gets a second job. It announces none if it sees that the
-/// first job is public: it assumes that the first was announced.
+/// force and takes it. Meanwhile worker 0 forks or pushes a second job. If worker 0 sees that the
+/// first job is public, it announces neither job: it assumes that the first was announced.
 fn a_busy_worker_forces(second: fn(&Crew, usize, Work)) {
     let crew = Crew::new(3);
     let (here, there) = (Event::new(), Event::new());
@@ -293,7 +295,7 @@ fn a_busy_worker_forces(second: fn(&Crew, usize, Work)) {
     let mut idle = crew.sleep.start_looking(crew.sleep.own_bed(1));
     crew.sleep.no_work_found(crew.sleep.own_bed(1), &mut idle, None, || true);
     assert!(idle.is_sleepy());
-    // The first attempt to force only notes how many jobs were pushed.
+    // The first attempt to force makes nothing public. It notes how many jobs were pushed.
     assert!(crew.find(1, Look::Hard).is_none());
     let thief = thread::spawn({
         let (crew, there) = (crew.clone(), there.clone());

@@ -16,8 +16,8 @@ pub fn are_trusted() -> bool {
     system::are_trusted()
 }
 
-/// Returns the counter, or 0 where there is none. The processor may read it some nanoseconds before
-/// or after the instructions around this call.
+/// Returns the counter; on systems other than Linux on x86-64, returns 0. The processor may read
+/// the counter some nanoseconds before or after the instructions around this call.
 ///
 /// ```
 /// use blitz_parts::cycles;

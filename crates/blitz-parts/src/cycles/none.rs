@@ -1,4 +1,4 @@
-//! For processors without a counter that is a reliable clock.
+//! For systems on which this crate reads no cycle counter.
 
 pub(super) fn are_trusted() -> bool {
     false

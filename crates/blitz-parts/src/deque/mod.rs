@@ -5,7 +5,8 @@
 //! The owner (one worker thread, through [`Owner`]): `fork`, `take_back` and `take_back_public` for
 //! forks in frames of its own stack; `push`, `pop` and, with a `mark`, `pop_above` for other items;
 //! `publish`, `has_public`, `shrink`. Any thread: `steal`, `steal_if`, `force`, and the methods
-//! that return lengths and counts. Callers: `blitz-core/team`, `blitz-core/worker`.
+//! that return lengths and counts. Callers: `blitz-core/team`, `blitz-core/worker`;
+//! `blitz-core/door` and `blitz-core/sched` only read lengths and counts.
 //!
 //! # State
 //! Public items lie in a growing ring, oldest first. Private forks form a list, newest first, whose
@@ -335,7 +336,8 @@ impl<T: Linked> Deque<T> {
 
     /// How many items, public and private, there were at some recent moment. The call costs a
     /// [`barrier::heavy`] if there are private forks. These count as one item if they cannot be
-    /// counted: if the fence is refused, or while the owner or a thief makes some of them public.
+    /// counted: the fence is refused, or in each of two attempts the owner or another thread was
+    /// changing or counting them.
     pub fn len(&self) -> usize {
         let count = || self.beside_owner(|newest| self.count(newest));
         let private = match self.has_private() {

@@ -1,8 +1,8 @@
 //! The deque under the model checker.
 //!
 //! Under loom both halves of the asymmetric fence are full fences, and a full fence orders more
-//! than the free half does. So the models without a forcing thief leave the free half out
-//! altogether (`check_without`): their results do not rely on it.
+//! than the real light half does. So the models without a forcing thief are checked without the
+//! light half (`check_without`): their results do not rely on it.
 
 use super::{Deque, Linked, Place, Steal, TakeBack};
 use crate::prim::{AtomicUsize, Relaxed, Step, Witness, canary, check, check_without, thread};
@@ -125,7 +125,7 @@ impl Rig {
         self.items[self.index(item)].armed.store(1, Relaxed);
     }
 
-    /// Thief: tries once, and must see what the owner wrote before the fork (DEQUE-4).
+    /// Thief: tries once to steal, and must see what the owner wrote before the fork (DEQUE-4).
     fn steal(&self) -> Option<usize> {
         match self.deque.steal() {
             Steal::Success(item) => {
@@ -421,8 +421,8 @@ fn deque_9_items_below_a_mark_stay_while_a_thief_forces() {
     check(1_000, Some(3), mark_against_force);
 }
 
-/// Two private forks are taken back, and their memory becomes another fork, while a thief follows
-/// the links.
+/// The owner takes two private forks back while a thief follows the links. In between, the owner
+/// uses the memory of the second fork for another fork.
 fn reuse_against_force() {
     let rig = Rig::new();
     let first = rig.fork(0);
@@ -513,8 +513,8 @@ fn deque_1_two_forcing_thieves_against_an_owner() {
 }
 
 /// A thief may try to force at a bad moment, and fail. After that the owner does not touch the
-/// deque, as in a long computation. If it has left a private fork, the next attempt must succeed,
-/// because nothing else would make the fork public.
+/// deque, as in a long computation. If the owner has left a private fork, the next attempt to force
+/// must succeed, because nothing else would make the fork public.
 fn force_after_a_vain_one(owner: fn(&Rig, Place<Item>) -> usize) {
     let rig = Rig::new();
     let place = rig.fork(0);
@@ -642,8 +642,8 @@ fn deque_5_a_large_ring_is_freed_behind_its_last_reader() {
     check_without(Step::BarrierLight, 100, Some(3), shrink_against_steal);
 }
 
-/// A thief that began before the first ring was replaced finds the small ring to which the owner
-/// went back.
+/// A thief may begin before the first ring is replaced, and then find the small ring to which the
+/// owner went back.
 fn shrink_under_an_early_thief() {
     let rig = Rig::new();
     let thief = thread::spawn({

@@ -124,8 +124,8 @@ impl<'a, T: Linked> Owner<'a, T> {
         own.force.load(order) == 0 && own.guard.load(Relaxed) != place.0 // O11, DEQUE-3
     }
 
-    /// Takes `fork` back after [`take_back`](Self::take_back) failed: a thief has made it public,
-    /// or tries to, or its owner has published it.
+    /// Takes `fork` back after [`take_back`](Self::take_back) failed. A thief has made the fork
+    /// public or tries to, or its owner has published it, or a thread counts the private forks.
     #[cold]
     pub fn take_back_public(self, fork: NonNull<T>, place: Place<T>) -> TakeBack {
         self.enter();
@@ -176,7 +176,7 @@ impl<'a, T: Linked> Owner<'a, T> {
     /// Returns a mark of this moment.
     #[inline]
     pub fn mark(self) -> Mark<T> {
-        // A thief that forces in between only moves items that belong below the mark.
+        // If a thief forces between the two loads, it moves only items that belong below the mark.
         let newest = self.deque.own.newest.load(Relaxed);
         Mark { end: self.deque.open.end.load(Relaxed), newest }
     }
@@ -190,7 +190,7 @@ impl<'a, T: Linked> Owner<'a, T> {
         }
         let end = self.deque.open.end.load(Relaxed);
         // Items older than the mark lie below the fork that was the newest then. If that fork was
-        // stolen, they were stolen, too.
+        // stolen, these items were stolen, too.
         let above = end > mark.end && self.slot(end - 1) != mark.newest;
         if above { self.pop() } else { None }
     }
@@ -282,8 +282,8 @@ impl<T: Linked> Owner<'_, T> {
     fn leave_large_rings(self) -> bool {
         let deque = self.deque;
         let current = deque.open.ring.load(Relaxed);
-        // SAFETY: the rings are alive, since unused ones are freed only below; `busy` keeps forcing
-        // thieves out.
+        // SAFETY: the rings are alive, since unused rings are freed only below; `busy` keeps out
+        // thieves that force.
         let (large, small) = unsafe { Buffer::split_large(current, deque.rings.left.get()) };
         deque.rings.left.set(large);
         if current != small {

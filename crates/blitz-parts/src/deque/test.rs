@@ -328,7 +328,7 @@ fn deque_5_large_rings_are_freed_when_the_deque_is_empty() {
             let _ = owner(&deque).push(items.item(index), |_| ());
         }
         assert!(owner(&deque).is_oversized());
-        assert!(!owner(&deque).shrink(), "not while there are items");
+        assert!(!owner(&deque).shrink(), "a ring with items is not freed");
         for index in 0..count / 2 {
             assert_eq!(stolen(&items, deque.steal()), Some(index));
         }

@@ -41,9 +41,9 @@
 //! | O5 | `Injected` store, load | Relaxed | – | GUESTS-3: a guest that parks sees the store because of the fences, or because of the notification; a guest that does not park looks again |
 //!
 //! # What this does not do
-//! It has no fence of its own: the poster has passed the one in `new_jobs` or `new_task`, and the
-//! guest the one in `wait_parked`. It notifies every guest that takes such work, not just one,
-//! because a guest may leave a job alone. It does not choose jobs.
+//! It has no fence of its own: the poster has passed the fence in `new_jobs`, or that of a signal
+//! (BITMAP O4), and the guest has passed the fence in `wait_parked`. It notifies every guest that
+//! takes such work, not just one, because a guest may leave a job alone. It does not choose jobs.
 //!
 //! # Lineage
 //! Ours. The sleep protocol wakes as many workers as there are jobs. A guest does not count as one

@@ -58,7 +58,7 @@ impl Rig {
         self.guests.notify_of_job(|worker| self.notify(worker));
     }
 
-    /// The steps of `sched::schedule_from_outside`.
+    /// The steps of `sched::share::schedule_from_outside`.
     fn schedule(&self) {
         self.task.store(true, Relaxed);
         self.sleep.new_jobs(1, true);
@@ -132,7 +132,7 @@ fn guests_2_a_guest_is_notified_of_tasks() {
 }
 
 #[test]
-fn guests_3_a_guest_knows_that_a_job_may_be_its_own() {
+fn guests_3_a_notified_guest_sees_that_an_awaited_job_is_injected() {
     check(800, Some(3), one_job);
 }
 

@@ -1,7 +1,8 @@
 //! Receives jobs from outside: a Treiber stack whose jobs are taken all at once.
 //!
 //! # Who calls it
-//! Any thread pushes; workers take. Callers: `blitz-core/team`, `blitz-core/worker/jobs`.
+//! Any thread pushes; workers take. Callers: `blitz-core/team`, `blitz-core/worker/jobs`, and
+//! `mail`, where a sender may take, too.
 //!
 //! # State
 //! | word | meaning | who sets | who clears |

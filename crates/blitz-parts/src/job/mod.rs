@@ -1,7 +1,8 @@
 //! Jobs: closures behind one word, run exactly once.
 //!
 //! # Who calls it
-//! `blitz-core/ops` makes jobs; the thread that takes a [`Work`] out of a queue runs it.
+//! `blitz-core/ops`, `blitz-core/sched` and `blitz-core/worker` make jobs. The thread that takes a
+//! [`Work`] out of a queue runs it.
 //!
 //! # State
 //! | where | value | meaning |

@@ -27,7 +27,7 @@ impl Rig {
     }
 
     fn arm(&self, job: NonNull<Header>) {
-        // SAFETY: the deque calls it for a job that no other thread can see yet (JOB-5).
+        // SAFETY: the deque calls `arm` for a job that no other thread can see yet (JOB-5).
         unsafe { Header::arm(job, NonNull::from(self.bed())) };
     }
 

@@ -49,7 +49,7 @@
 //! | O2 | probe | Acquire | O1 | LATCH-1 |
 //! | O3 | exchanges on the core word | AcqRel | each other | the sleeper sees what its notifier posted |
 //! | O4 | `fetch_sub` of the count | AcqRel | itself | LATCH-4 |
-//! | O5 | runner bits | Relaxed | – | a hint; the reader checks it in other ways |
+//! | O5 | runner bits | Relaxed | – | a hint: a thread that follows it compares the number of the run with the worker's `trail` |
 //! | O6 | exchange UNSET to WAITING on a once latch | Relaxed | – | a setter that finds WAITING reads no data of the waiter, and the waiter leaves through O2 |
 //! | O7 | exchange UNSET to SLEEPING on a job latch, and back | AcqRel; Relaxed if it fails | O1 | a setter that finds SLEEPING sees the worker's word SLEEPY; a worker that finds SET probes (O2) |
 //! | O8 | exchange UNSET to SLEEPY / load by an observer | Release / Acquire | each other | LATCH-6 |

@@ -21,7 +21,7 @@ fn latch_5_every_state_of_a_word_gives_its_duty() {
         assert_eq!(notified.state_name(), name);
         assert_eq!(notified.notify(), duties[steps]);
         assert_eq!(notified.probe(), steps > 0, "notify changes nothing if the worker is awake");
-        assert_eq!(notified.notify(), Notice::NotNeeded, "the duty is given once");
+        assert_eq!(notified.notify(), Notice::NotNeeded, "only the first notifier gets the duty");
         let set = in_state(steps);
         assert_eq!(set.set(), duties[steps]);
         assert!(set.probe());
@@ -52,7 +52,7 @@ fn latch_1_a_job_latch_is_set_once_and_stays_set() {
 }
 
 #[test]
-fn latch_3_a_foreign_thread_is_woken_by_a_thread_or_need_not_wait() {
+fn latch_3_a_foreign_thread_goes_on_once_the_latch_is_set() {
     for round in 0..2_000u64 {
         let written = Arc::new((OnceLatch::new(), AtomicU64::new(0)));
         let setter = std::thread::spawn({

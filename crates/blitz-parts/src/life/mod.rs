@@ -4,19 +4,19 @@
 //! Holders of the pool: its handle, detached jobs, closures that block, shielded sections of tasks.
 //! Workers, when they begin and when they leave. Threads that wake a task of a team that is being
 //! dropped. Callers: `blitz-core/team`, `blitz-core/sched`, `blitz-core/worker`,
-//! `blitz-core/task/shield`.
+//! `blitz-core/task/shield`; `blitz-core/door` only reads counts.
 //!
 //! # State
 //! | word | meaning | who raises it | who lowers it |
 //! |---|---|---|---|
-//! | `holds` | reasons to work: the handle, each job that no caller waits for, each section | [`Life::hold`], [`Life::hold_at_work`], [`Life::try_hold`], [`Life::try_hold_tasks`] | [`Life::release`], [`Life::release_with_tasks`] |
+//! | `holds` | reasons to work: the handle, each job that no caller waits for, each closure that blocks, each section | [`Life::hold`], [`Life::hold_at_work`], [`Life::try_hold`], [`Life::try_hold_tasks`] | [`Life::release`], [`Life::release_with_tasks`] |
 //! | `task_holds` | reasons to poll tasks: the handle, each section | [`Life::try_hold_tasks`] | [`Life::release_with_tasks`] |
 //! | `closing` | the handle is gone | [`Life::close`], once | never |
 //! | `holds`, highest bit | the count has reached zero: the workers have to stop | the release that first brings it to zero | never |
 //! | `leaving` | workers that have not left, and the handle | [`Life::enlist`] | [`Life::leave`], [`Life::discharge`] |
 //! | `late` | latecomers: threads that hand a task to the thread that drops the team, or that cancel tasks while blocked workers keep the team from ending | [`Life::come_late`] | the same |
 //! | `started` | worker threads that have not begun, and the builder | – | [`Life::count_in`] |
-//! | `ended` | workers, the handle and the last hold, before their ends | [`Life::enlist`] | [`Life::count_out`], [`Life::discharge`] |
+//! | `ended` | workers, the handle and the last hold, as long as they have not counted themselves out | [`Life::enlist`] | [`Life::count_out`], [`Life::discharge`] |
 //!
 //! Tasks *have ended* once `task_holds` is zero: from then on they are cancelled instead of polled.
 //! A single task is *complete* once it has returned or was cancelled.
@@ -252,7 +252,8 @@ impl Life {
     /// Gives up a hold.
     pub fn release(&self) -> Released {
         let is_zero = self.holds.sub();
-        // A worker that leaves may raise and lower the count again.
+        // A worker that leaves may raise the count and lower it to zero again. Only the first zero
+        // counts.
         let is_first = || broken(Step::LifeStopsOnce) || self.holds.stop();
         if is_zero && is_first() { Released::Last } else { Released::NotLast }
     }
@@ -264,8 +265,8 @@ impl Life {
         match early.unwrap_or_else(|| self.release()) {
             // Workers that stop cancel tasks themselves.
             Released::Last => TasksReleased::Stop,
-            // If another thread took a hold between the two steps, this release was not the last.
-            // That thread may wait for a task.
+            // Tasks have ended, and another thread has a hold. Its work may wait for a task, so the
+            // tasks have to be cancelled now.
             Released::NotLast if tasks_end && self.hold_at_work() => TasksReleased::Cancel,
             Released::NotLast => TasksReleased::NotLast,
         }
@@ -357,8 +358,8 @@ impl Life {
         self.late.fetch_sub(1, order); // O10
     }
 
-    /// Returns whether a latecomer is inside the team. The last worker to leave and the thread that
-    /// drops the team call this after they have taken the tasks of latecomers.
+    /// Returns whether a latecomer is inside the team. The last participant to leave and the thread
+    /// that drops the team call this after they have taken the tasks of latecomers.
     pub fn anyone_late(&self) -> bool {
         self.late.load(Acquire) > 0 // O10
     }

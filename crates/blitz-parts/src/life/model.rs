@@ -119,8 +119,9 @@ fn canary_a_release_does_not_release() {
     canary(&[Step::LifeReleaseRelease], Some(3), hold_beside_the_end);
 }
 
-/// The handle releases its holds, so the workers stop. A worker that has seen this takes a hold for
-/// itself, and releases it. Both workers may do so, one after the other or at the same time.
+/// The handle releases its holds, so the two workers stop. A worker that has seen this takes a hold
+/// for itself, and releases it. Both workers may take holds, one after the other or at the same
+/// time.
 fn hold_while_leaving() {
     let rig = Rig::new();
     let workers = [0, 1].map(|_| {
@@ -203,8 +204,8 @@ fn canary_a_section_gives_up_its_hold_first() {
     canary(&[Step::LifeTasksFirst], Some(3), section_beside_the_end);
 }
 
-/// A thread asks for a hold while the handle goes. If it gets the hold, it keeps it, since it may
-/// wait for a task.
+/// A thread asks for a hold while the handle goes. If the thread gets the hold, it does not release
+/// the hold soon, since it may wait for a task.
 fn keep_beside_the_end_of_tasks() {
     let rig = Rig::new();
     let holder = rig.start(|rig| rig.life.try_hold(|| false));
@@ -220,8 +221,8 @@ fn keep_beside_the_end_of_tasks() {
     assert_eq!(rig.stops.load(Relaxed), 1);
 }
 
-/// A thread asks for a hold while the handle goes and a job keeps the pool running. If it asks
-/// after tasks have ended, the result says so.
+/// A thread asks for a hold while the handle goes and a job keeps the pool running. If the thread
+/// asks after tasks have ended, the result of `try_hold` says that they have ended.
 fn hold_after_the_end_of_tasks() {
     let rig = Rig::new();
     rig.life.hold();
@@ -360,7 +361,8 @@ fn late_beside_the_drop() {
             });
         }
     });
-    // The thread that drops the team waits for each of its tasks, so it takes this one first.
+    // The thread that drops the team waits for each task of the team. So it takes this task before
+    // it looks for latecomers.
     while !queued.swap(false, AcqRel) {
         thread::yield_now();
     }

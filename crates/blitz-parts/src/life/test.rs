@@ -114,7 +114,7 @@ fn life_6_a_handle_that_is_gone_is_seen() {
 }
 
 #[test]
-fn life_7_a_latecomer_counts_while_it_is_inside() {
+fn life_7_a_latecomer_is_counted_while_it_is_inside() {
     let life = Life::new(1, 1);
     life.come_late(|| assert!(life.anyone_late()));
     assert!(!life.anyone_late());

@@ -8,7 +8,7 @@
 //! # State
 //! | word | meaning | who sets | who clears |
 //! |---|---|---|---|
-//! | `mail` | jobs that wait, an [`Injector`] | senders | the worker; a sender that finds it gone |
+//! | `mail` | jobs that wait, an [`Injector`] | senders | the worker; the thread that disowns the mailbox; a sender that finds the worker gone |
 //! | `gone` | this worker has no thread any more, and gets none | `disown`, once | never |
 //!
 //! # Transitions

@@ -46,7 +46,7 @@ fn run(mail: impl Iterator<Item = Work>) {
     mail.for_each(|work| work.run(None));
 }
 
-/// Two senders; the worker opens its mail once and leaves.
+/// Two senders; the worker takes its mail once and leaves.
 fn post_beside_disown() {
     let rig = Rig::new();
     let senders = [0, 1].map(|index| {

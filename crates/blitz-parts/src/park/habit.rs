@@ -1,5 +1,5 @@
-//! Decides whether a thread stays awake for a moment before it blocks. It does if this paid off in
-//! its earlier waits.
+//! Decides whether a thread stays awake for a moment before it blocks. The thread stays awake if
+//! this paid off in its earlier waits.
 
 use crate::prim::{MODELLED, spin_loop, yield_now};
 use crate::tuning;
@@ -34,8 +34,8 @@ pub(crate) fn yield_until(ready: impl Fn() -> bool) -> bool {
 ///
 /// A thread that yields needs no wake-up, and the threads that share its core can give it several
 /// items at once. If a yield costs a time slice, the thread does not yield before its next waits: a
-/// blocked thread gets a core as soon as it is woken, but a thread that yields does not. The thread
-/// calls [`wait_is_over`] afterwards.
+/// blocked thread gets a core as soon as it is woken, but a thread that yields does not. After its
+/// wait the thread calls [`wait_is_over`].
 pub fn give_way_before_wait(ready: impl Fn() -> bool) {
     if !MODELLED {
         let give_way = || yield_briefly(ready, yield_now, Instant::now);
@@ -85,8 +85,8 @@ fn spin(ready: impl Fn() -> bool) -> Outcome {
 
 /// Spins and yields until `ready` returns true or the time is over. A yield that gives the core to
 /// another thread wastes no time, so only the turns in which no other thread took the core count
-/// towards the limit. If the workers have to share another core meanwhile, this thread soon blocks,
-/// and the kernel gives its core to one of them.
+/// towards the limit. Meanwhile the workers may have to share another core. Then this thread soon
+/// blocks, and the kernel gives this thread's core to a worker.
 fn give_way(ready: impl Fn() -> bool) -> Outcome {
     let start = Instant::now();
     let mut before = start;
@@ -135,11 +135,11 @@ enum Outcome {
 /// than after a vain one, and longer after each further harmful try.
 #[derive(Debug)]
 struct Habit {
-    /// How many more failed tries in a row are allowed until the thread stops.
+    /// How many more vain tries in a row are allowed until the thread pauses.
     credit: Cell<u32>,
     /// Waits to skip until it tries again.
     abstain: Cell<u32>,
-    /// How many waits to skip after the next failed try.
+    /// How many waits to skip after the next vain try that leaves no credit.
     pause: Cell<u32>,
     /// How many waits to skip after the next harmful try.
     long_pause: Cell<u32>,

@@ -18,8 +18,8 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 /// Yields now and then between two idle rounds: otherwise a thread of high priority would keep the
-/// threads that it waits for from running. If it always yielded, it would never fall asleep beside
-/// another thread.
+/// threads that it waits for from running. If it always yielded, shuttle would always run another
+/// runnable thread first, and the idle thread would never fall asleep beside that thread.
 pub fn relax() {
     if any_below(4) == 0 {
         yield_now();
@@ -33,7 +33,7 @@ pub fn poison(atomic: &mut AtomicU64, value: u64) {
 
 /// The environment variable with the seed to replay: only that seed is explored.
 const SEED: &str = "BLITZ_SHUTTLE_SEED";
-/// How many schedules one seed stands for, with either scheduler.
+/// How many schedules one seed stands for, with each of the two schedulers.
 const PER_SEED: usize = 20;
 /// An execution with more steps is assumed never to end.
 const STEPS_MAX: usize = 200_000;
@@ -42,7 +42,8 @@ const CANARY_EXECUTIONS: usize = 20_000;
 
 /// Runs `model` in about `executions` random schedules, and returns how many there were. Half of
 /// them choose a thread at random for every step. The other half give threads random priorities
-/// (PCT), and the running thread loses its priority at up to `preemptions` random steps.
+/// (PCT), and the running thread loses its priority at up to `preemptions` random steps; `None`
+/// means four.
 ///
 /// A seed always leads to the same schedules. A seed that failed is printed.
 pub fn explore_randomly(

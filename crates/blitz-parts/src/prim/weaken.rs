@@ -1,11 +1,12 @@
 //! The model checker's atomics. The environment can weaken some of their orderings.
 //!
-//! `cargo xtask orderings` runs the models once per ordering and per fence, without building
-//! anything anew: an environment variable names the site whose ordering counts as `Relaxed`, or
-//! whose fence is left out. A site is a place of the source, `deque/mod.rs:252:21:0`: file, line
-//! and column of the call, and then 0, or 1 for the ordering of a failed exchange. A function that
-//! passes on the ordering of its caller is `#[cfg_attr(blitz_loom, track_caller)]`, so that each
-//! call of it is a site. Commas separate sites that are weakened together.
+//! `cargo xtask orderings` takes each ordering and each fence in turn, and runs models that reach
+//! it, without building anything anew. An environment variable names the site whose ordering counts
+//! as `Relaxed`, or whose fence is left out. A site is a place of the source,
+//! `deque/mod.rs:252:21:0`: file, line and column of the call, and then 0, or 1 for the ordering of
+//! a failed exchange. A function that passes on the ordering of its caller is
+//! `#[cfg_attr(blitz_loom, track_caller)]`, so that each call of it is a site. Commas separate
+//! sites that are weakened together.
 //!
 //! Without the variables every operation is the checker's own.
 
@@ -28,7 +29,7 @@ const FIRST: u32 = 0;
 /// The slot of the ordering of an exchange that fails.
 const FAILURE: u32 = 1;
 
-/// A place of the source whose ordering is weakened.
+/// A place of the source whose ordering is weakened, or whose fence is left out.
 struct Site {
     file: String,
     line: u32,

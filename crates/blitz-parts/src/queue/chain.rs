@@ -9,7 +9,7 @@ use std::collections::VecDeque;
 /// An owned array of tasks, oldest first. Dropping it cancels the tasks in it.
 ///
 /// It holds pointers, and is not linked through the tasks. If there are thousands of tasks, most
-/// are no longer in the cache, and a thread that follows links would wait for one after the other.
+/// are no longer in the cache, and a thread that follows links would wait for memory at each task.
 #[derive(Debug, Default)]
 #[must_use = "the tasks of a chain that is dropped are cancelled"]
 pub struct Chain {

@@ -2,7 +2,8 @@
 //! First in, first out; each task leaves once, or is refused.
 //!
 //! # Who calls it
-//! Any thread: `push`, `push_chain`, `len`. Workers: `pop_batch`. The pool's end: `close`.
+//! Any thread: `push`, `push_chain`, `len`. Workers, and a thread that cancels tasks: `pop_batch`.
+//! The pool's end: `close`.
 //!
 //! # State
 //! | where | meaning | who writes |

@@ -34,8 +34,8 @@
 //!
 //! # Invariants
 //! - **READINESS-1** No event is missed. Once `set` has returned, the waker of every task that
-//!   waited for the event is in the batch. A task that polls after that finds the descriptor ready
-//!   until a task has cleared the event.
+//!   waited for the event is in the batch that the driver has passed to `set`. A task that polls
+//!   after that finds the descriptor ready until a task has cleared the event.
 //! - **READINESS-2** A clear removes only the readiness in its sight: if another event came
 //!   meanwhile, the clear does nothing.
 //! - **READINESS-3** An event wakes every task that waits for its direction, in the list or not,
@@ -191,7 +191,7 @@ impl Readiness {
     }
 
     /// Returns the ready part of `interest`. If nothing is ready, the task is woken later. One task
-    /// per direction can wait in this way: a newer task replaces it.
+    /// per direction can wait in this way: a newer task replaces the task that waited before.
     ///
     /// # Errors
     /// If nothing is ready, and no more events will come.
@@ -283,8 +283,8 @@ impl Readiness {
         }
     }
 
-    /// Records an event: attempts in `ready` may succeed. Wakers of tasks that wait for it go into
-    /// the batch.
+    /// Records an event: attempts of the kinds in `ready` may succeed. Wakers of tasks that wait
+    /// for the event go into the batch.
     pub fn set(&self, ready: Ready, batch: &mut VecDeque<Waker>) {
         if broken(Step::ReadinessSetFirst) {
             self.lock().wake(ready, batch);

@@ -52,7 +52,7 @@ impl Pipe {
         there
     }
 
-    /// Tries until there is a byte or the task has to wait; returns whether there was one.
+    /// Tries until there is a byte or the task has to wait; returns whether it took a byte.
     fn read(&self, bell: &Arc<Bell>) -> bool {
         let waker = Waker::from(bell.clone());
         let mut cx = Context::from_waker(&waker);
@@ -84,7 +84,7 @@ impl Wire {
     }
 
     /// Tries until there are more than `taken` bytes, or the task has to wait; returns whether
-    /// there are.
+    /// there are more.
     fn read(&self, taken: usize, bell: &Arc<Bell>) -> bool {
         let waker = Waker::from(bell.clone());
         let mut cx = Context::from_waker(&waker);
@@ -151,8 +151,8 @@ fn after_a_false_alarm() {
     event_against_reader(true);
 }
 
-/// Two bytes come, one after the other. The second may come while the reader clears the event of
-/// the first.
+/// Two bytes come, one after the other. The second byte may come while the reader clears the event
+/// of the first byte.
 fn two_events() {
     let pipe = Pipe::new();
     let bell = Arc::new(Bell::default());
@@ -166,12 +166,12 @@ fn two_events() {
     if got < 2 {
         assert!(bell.rang(), "no event wakes the reader for the byte");
         for _ in got..2 {
-            assert!(pipe.read(&bell), "a byte is left and no task knows");
+            assert!(pipe.read(&bell), "a byte is left, but its event was cleared");
         }
     }
 }
 
-/// Two tasks are in the list. One of them leaves while an event for both comes.
+/// Two tasks enter the list, and one of them leaves it, while an event for both comes.
 fn event_against_leaving() {
     let readiness = Arc::new(Readiness::new());
     let tasks: Vec<_> = [true, false]
@@ -218,7 +218,7 @@ fn end_against_reader() {
     assert_eq!(pipe.readiness.waiting(), 0);
 }
 
-/// Two readers have seen the same event. Their clears come while a newer event comes, or after it.
+/// Two readers have seen the same event. Their clears come before, during or after a newer event.
 fn late_clear() {
     let pipe = Pipe::new();
     let mut batch = VecDeque::new();

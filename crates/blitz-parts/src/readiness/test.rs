@@ -119,7 +119,7 @@ fn readiness_4_after_the_end_no_task_waits() {
     let waker = Waker::noop();
     let mut cx = Context::from_waker(waker);
     assert_eq!(readiness.poll(&mut cx, Interest::READABLE), Poll::Ready(Err(Ended)));
-    assert_eq!(seen(&readiness, Interest::WRITABLE), Ready::WRITABLE, "what was ready still is");
+    assert_eq!(seen(&readiness, Interest::WRITABLE), Ready::WRITABLE, "the end clears nothing");
 }
 
 #[test]
@@ -180,7 +180,7 @@ fn readiness_7_a_short_transfer_beside_urgent_data_says_nothing() {
     assert_eq!(seen(&readiness, BOTH), Ready::READABLE);
     readiness.clear(sight, Evidence::WouldBlock);
     assert_eq!(seen(&readiness, BOTH), Ready::EMPTY);
-    // The place of urgent data is unknown, so the flag stays.
+    // The flag `URGENT` stays: no attempt shows whether the urgent data has been read.
     set(&readiness, Ready::READABLE);
     let sight = readiness.look(Interest::READABLE).unwrap().unwrap();
     readiness.clear(sight, Evidence::ShortTransfer);
@@ -209,7 +209,7 @@ fn readiness_3_a_priority_event_wakes_its_waiters() {
     assert_eq!(text, "READABLE | PRIORITY ERROR");
 }
 
-/// A waker whose clone and drop call the readiness that it waits for.
+/// A waker whose clone and drop take the lock of the readiness that keeps the waker.
 struct Nosy(Arc<Readiness>);
 
 impl Nosy {

@@ -18,11 +18,11 @@ impl Kind {
     pub const POLL_SPAN: Kind = Kind(3);
     /// Counts polls and jobs that were not recorded since the last event. `id`: polls; `arg`: jobs.
     pub const BATCH: Kind = Kind(4);
-    /// A job begins. A private fork has no such event.
+    /// A job begins. Private forks, and jobs that are not timed, have no such event.
     pub const JOB_BEGIN: Kind = Kind(5);
-    /// A job has ended.
+    /// A timed job has ended.
     pub const JOB_END: Kind = Kind(6);
-    /// A task became runnable. `id`: the task.
+    /// A task that gets a stamp became runnable. `id`: the task.
     pub const WAKE: Kind = Kind(7);
     /// Work of another worker was taken. `arg`: that worker; `aux`: a job or a task.
     pub const STEAL: Kind = Kind(8);
@@ -37,7 +37,8 @@ impl Kind {
     /// A worker is stuck. `arg`: that worker; `aux`: whether in a poll or in a job; `id`: for how
     /// many looks of the watch.
     pub const STALL: Kind = Kind(13);
-    /// The watch took a task from the queues of a stuck worker. `arg`: that worker; `id`: the task.
+    /// The watch took the task out of the LIFO slot of a stuck worker. `arg`: that worker; `id`:
+    /// the task.
     pub const RESCUE: Kind = Kind(14);
     /// A closure that may block begins. `arg`: its type; `id`: which thread.
     pub const BLOCKING_BEGIN: Kind = Kind(15);

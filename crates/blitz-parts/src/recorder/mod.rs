@@ -1,8 +1,9 @@
 //! Keeps the newest events of each thread in rings. Threads read them while writers go on.
 //!
 //! # Who calls it
-//! A worker records into the lanes of its own [`Recorder`]; threads outside the pool record into
-//! the [`SharedLane`] of the team. Any thread reads. No thread waits for another.
+//! A worker records into the lanes of its own [`Recorder`]; threads that are no workers, such as
+//! the watch, record into the [`SharedLane`] of the team. Any thread reads. No thread waits for
+//! another.
 //!
 //! # State
 //! Of a [`Lane`], with `N` slots:

@@ -65,7 +65,7 @@ fn rec_1_a_storm_of_snapshots_tears_no_event() {
 fn rec_2_a_writer_goes_on_beside_a_snapshot() {
     let lane = Arc::new(SharedLane::new(24 * 4));
     (1..=4).for_each(|number| lane.record(event(number)));
-    // The writer overwrites the slots that the snapshot was copied from.
+    // Later the writer overwrites the slots from which this snapshot was copied.
     let read = lane.read();
     (5..=100).for_each(|number| lane.record(event(number)));
     assert_eq!(read.events.len(), 4);

@@ -30,7 +30,7 @@
 //!  pop      (s, r) ──▶ (s, r + 1), or (r + 1, r + 1) if no thief is inside
 //!  push     room (tail - s < N): slot, tail + 1
 //!             a chain: a slot for each task while there is room, then tail
-//!           full, no thief inside: (s, s) ──▶ (s + N/2, s + N/2), these and the new one overflow
+//!           full, no thief inside: (s, s) ──▶ (s + N/2, s + N/2), these and the new task overflow
 //!           full, a thief inside: busy
 //! ```
 //!
@@ -66,7 +66,7 @@
 //! # What this does not do
 //! It wakes no worker. While a thief copies, the tasks that it has claimed are in no ring. So a
 //! thief that steals into its ring notifies the sleep protocol afterwards: by `work_found` if it is
-//! counted as inactive, by `new_task` otherwise. It never grows.
+//! counted as inactive, by `new_task` otherwise. A ring never grows.
 //!
 //! # Lineage
 //! The tasks document of `docs/coverage.md`, with the claim and the release as this project's
@@ -242,8 +242,8 @@ impl<const N: usize> Ring<N> {
                 return None;
             }
             let claimed = head.claimed(count);
-            // If the head has not changed then no task has left, and the tail read later is no
-            // smaller.
+            // If the exchange finds the head as it was read, no task has left since. The tail was
+            // read after the head, and it only grows. So there are at least `count` tasks.
             match self.exchange(head, claimed) {
                 Ok(()) => return Some((claimed, count)),
                 Err(now) => head = now,

@@ -137,7 +137,7 @@ fn leave<const N: usize>(ring: &Ring<N>, claimed: Head) -> Option<Runnable> {
 }
 
 #[test]
-fn ring_5_a_full_ring_waits_for_the_thief_inside() {
+fn ring_5_a_full_ring_has_no_room_while_a_thief_is_inside() {
     for start in STARTS {
         let tasks = Numbered::new(5);
         let ring = Ring::<4>::starting_at(start);
@@ -242,7 +242,7 @@ fn compare_with_model(start: u32, ops: &[Op]) {
         assert_eq!(left, should_have);
         gone.extend(left);
         if !matches!(op, Op::Push) {
-            // No task was pushed in this step: count the task of its number as gone.
+            // No task was pushed in this step: count the task with the step's number as gone.
             gone.push(number);
         }
         assert_eq!((ring.len(), ring.is_empty()), (expected.len(), expected.is_empty()));

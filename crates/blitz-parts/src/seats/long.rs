@@ -46,7 +46,8 @@ impl LongTasks {
     /// Notes that a poll of the task at `address` was short.
     pub fn forget(&self, address: usize) {
         if self.contains(address) {
-            // Another task that shares the entry may have been noted since. It is forgotten, too.
+            // Meanwhile another task may have been noted in the same entry. That task is forgotten,
+            // too.
             self.place(address).store(0, Relaxed); // O4
         }
     }

@@ -13,7 +13,7 @@
 //! # State
 //! | word | meaning | who raises it | who lowers it |
 //! |---|---|---|---|
-//! | `free` | seats that no thread has; below zero, threads that run without a seat | the watch or a worker, for a seat that is lost; a spare that leaves; the caller of a spare that does not come; the relief worker that got two seats | the caller of a spare; a worker that is back; the relief worker; the watch, for the relief worker |
+//! | `free` | seats that no thread has; below zero, threads that run without a seat | the watch or a worker, for a seat that is lost; a spare that leaves; the caller of a spare that does not come; the relief worker that got two seats | the caller of a spare; a worker that is back; the relief worker; the watch, for the relief worker or for a spare that has gone to rest |
 //! | `Seat`, LOST | the worker's seat was given away while it was blocked | the watch; the worker, before it may block | the worker |
 //! | `Seat`, LONG | the worker's current poll or job has run for long | the watch | the worker |
 //! | `Seat`, STUCK | the worker has waited for a processor for long | the watch | the worker |
@@ -21,6 +21,8 @@
 //! | `Seat`, thread | which thread the worker is, for the watch | the thread, when it begins | never |
 //! | [`LongTasks`] | addresses of tasks with a long poll, and of types with a long first poll; entries may be lost or wrong | the relief worker, the owner of a worker, the watch | a worker with a seat that polls such a task, if the poll was short |
 //! | [`LongTasks`], tried | the type of the task that the relief worker polls, if that is the task's first poll | the relief worker | the relief worker |
+//!
+//! A spare may go to rest before it has seen its notes. Then the watch takes the notes instead.
 //!
 //! # Transitions
 //! ```text
@@ -33,7 +35,7 @@
 //! - **SEATS-1** `free` is the number of seats minus the number of threads that have one. It is
 //!   zero once each worker that lost its seat is back and all surplus spares have left.
 //! - **SEATS-2** A seat that was given away once is filled once: of two threads that call
-//!   `try_fill`, only one gets true and brings a spare.
+//!   `try_fill`, only one gets true and fills the seat.
 //! - **SEATS-3** A spare leaves only while there are too many threads: if there is one thread too
 //!   many, one of two spares leaves.
 //! - **SEATS-4** A worker takes a seat back once for each time that it lost one.
@@ -49,8 +51,8 @@
 //! | O4 | `LongTasks` | Relaxed | – | hints |
 //!
 //! # What this does not do
-//! It wakes and starts no thread, and does not decide which thread is blocked. A surplus thread
-//! goes on until it reaches a point at which it may leave.
+//! These counts and notes neither wake nor start a thread, and do not decide which thread is
+//! blocked. A surplus thread goes on until it reaches a point at which it may leave.
 //!
 //! # Lineage
 //! Ours. Go's `P` and the workers of the sleep document (`docs/coverage.md`), reduced to a count:

@@ -30,8 +30,8 @@ pub struct Bed {
     /// because the bed is shared.
     patience: AtomicU32,
     /// Whether an event in the driver ended the worker's last sleep there, and not a notice from
-    /// another thread. Also set when the idle worker polls the driver and finds an event. The
-    /// [`BedOwner`] uses it.
+    /// another thread. The flag is also set when the idle worker polls the driver and finds an
+    /// event. The [`BedOwner`] uses it.
     driver_pays: atomic::AtomicBool,
     stats: SleepStats,
 }

@@ -144,7 +144,7 @@ impl Counters {
     }
 
     /// Registers a worker as idle and asleep at once: it waits for a latch and takes no posted
-    /// work, so at no moment may it count as awake but idle.
+    /// work, so on its way to sleep it must never count as awake but idle.
     pub fn add_parked(&self) {
         let old = Counts(self.word.fetch_add(ONE_INACTIVE + ONE_SLEEPING, AcqRel)); // O12
         debug_assert!(old.inactive() < WORKERS_MAX);

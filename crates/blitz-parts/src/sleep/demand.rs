@@ -24,7 +24,7 @@ impl Demand {
     #[inline(always)]
     pub fn peek(&self) -> Counts {
         let counters = self.counters.load(Relaxed); // O11
-        // SAFETY: the counters passed to `new`, `change` and `tell_by` outlive this (their
+        // SAFETY: the counters passed to `new`, `change` and `tell_by` outlive the demand (their
         // obligation 1).
         unsafe { &*counters }.peek()
     }

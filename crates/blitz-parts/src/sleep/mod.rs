@@ -3,13 +3,13 @@
 //! It never happens that a posted job waits while all workers that could run it sleep.
 //!
 //! # Who calls it
-//! Workers, from `blitz-core/worker`, each with the [`BedOwner`] of its thread: `start_looking`,
-//! `start_looking_outside`, `no_work_found`, `work_found`, `wait_parked`, `try_lease`, `new_task`;
-//! spares also `enter_service`, `leave_service`, `begin_relief`, `wait_on_relief`, `end_relief`.
-//! Posters, any thread: `new_jobs`, `new_mail`, `tell_relief`, `Bed::notify`. The pool's watch:
-//! `lease_free_since`, `relieve`, `wake_one`, `end_relief`. Wakers of the bitmap scheduler:
-//! `is_any_looking`, `wake_one`. The thread that finds the heavy fence refused: `become_symmetric`.
-//! The thread that starts the driver: `plug`. The pool's end: `stop`.
+//! Workers, from `blitz-core/worker` and `sched`, each with the [`BedOwner`] of its thread:
+//! `start_looking`, `start_looking_outside`, `no_work_found`, `work_found`, `wait_parked`,
+//! `try_lease`, `new_task`; spares also `enter_service`, `leave_service`, `begin_relief`,
+//! `wait_on_relief`, `end_relief`, `relieve`. Any poster: `new_jobs`, `new_mail`, `is_any_looking`,
+//! `tell_relief`, `Bed::notify`. The watch: `lease_free_since`, `relieve`, `wake_one`,
+//! `end_relief`. Wakers of the bitmap scheduler: `wake_one`. The thread that finds the heavy fence
+//! refused: `become_symmetric`. The thread that starts the driver: `plug`. The pool's end: `stop`.
 //!
 //! # State
 //! | where | bits | meaning | who sets | who clears |
@@ -96,11 +96,11 @@
 //! | O1 | fence after the push, before reading the counters | SeqCst | O2 | poster and sleeper cannot both miss each other |
 //! | O2 | fence after registering, before the last look | SeqCst or heavy | O1, light | as O1 |
 //! | O3 | exchange that registers | AcqRel | announce_work | a JEC that changed since the snapshot is seen: the job posted then may be gone by the last look, and another, private job may lie behind it |
-//! | O4 | parked bit | set Relaxed, because O3 and O2 come after it; cleared AcqRel; loaded Relaxed | load after O1, O5, O7, or after `relieve` has loaded the counters | a poster that the sleeper does not see sees the bit, and the word SLEEPY |
-//! | O5 | fence after sub_inactive, before looking for more; a heavy one before looking again | SeqCst, heavy | O1, light | SLEEP-3; a fork, or a push, behind a public job notifies no worker, and that job may go between two loads of the first look |
+//! | O4 | parked bit | set Relaxed, because O3 and O2 come after it; cleared AcqRel; loaded Relaxed | load after O1, O5, O7, or after `relieve` has loaded the counters | if the sleeper does not see a poster's work, that poster sees the sleeper's bit, and its word SLEEPY |
+//! | O5 | fence after sub_inactive, before looking for more; a heavy one before looking again | SeqCst, heavy | O1, light | SLEEP-3; a fork, or a push, behind a public job notifies no worker, and the public job may go between two loads of the first look |
 //! | O6 | `stopping` store, then the exchange on each word | Release, AcqRel | load in step 5, get_sleepy | SLEEP-6 |
-//! | O7 | light fence (SeqCst without asymmetric fences) after putting a task, before reading the counters | light | O2, O5 | SLEEP-8; a sleeper that skips the heavy fence of O2 saw every worker inactive, and one that became active since has seen the sleeper |
-//! | O8 | lease freed when a driver is plugged in, then a fence, before waking one | Release, SeqCst | O2 | SLEEP-10: a sleeper that finds no driver is seen |
+//! | O7 | light fence (SeqCst without asymmetric fences) after putting a task, before reading the counters | light | O2, O5 | SLEEP-8; a sleeper that skips the heavy fence of O2 saw every worker inactive, and a worker that became active since has seen the sleeper |
+//! | O8 | lease freed when a driver is plugged in, then a fence, before the sleepers are woken | Release, SeqCst | O2 | SLEEP-10: a sleeper that finds no driver is seen |
 //! | O9 | lease: taken, given back | AcqRel, Release | each other, O8 | SLEEP-14: one holder after the other handles what happened in the driver |
 //! | O10 | in_driver, before SLEEPY→SLEEPING | Relaxed | the waker's exchange on the word | SLEEP-11: the waker that takes a worker out of SLEEPING knows where it blocks. A waker that reads a later sleep's choice is late: the sleep that it ended is over |
 //! | O11 | demand store, exchange, load | Relaxed | – | SLEEP-13: it only selects counters, and all of them live as long as the worker; exchanges of one word have one order, so a switch to attentive counters never undoes a refusal; an owner that reads attentive counters reads the pool's counters next, after the same fence (SLEEP-4); section "After a refusal" of `barrier` covers an owner that reads the old pointer for a while |
@@ -214,9 +214,9 @@ impl Idle {
         self.rounds % tuning::ROUNDS_PER_DRIVER_POLL == 0
     }
 
-    /// Whether the worker should search the queues of all others: not if half of the workers do so
-    /// already, unless it is about to sleep. A sleepy worker has to search, because it must take
-    /// the work that its last look finds.
+    /// Whether the worker should search the queues of all others: not if half of the workers did so
+    /// when it began to look, unless it is about to sleep. A sleepy worker has to search, because
+    /// it must take the work that its last look finds.
     pub fn may_search(&self) -> bool {
         self.searches || self.is_sleepy()
     }
@@ -542,8 +542,8 @@ impl Sleep {
             if !broken(Step::SleepPlugFence) {
                 fence(SeqCst); // O8
             }
-            // If all workers sleep already, one of them has to move to the driver, even if it takes
-            // no posted work.
+            // If all workers sleep, one has to move to the driver. Notify all: a worker that takes
+            // no posted work has no parked bit.
             self.beds.iter().for_each(|bed| {
                 bed.notify();
             });

@@ -140,8 +140,8 @@ impl Rig {
 }
 
 /// Called in every turn of an idle loop: after a few turns without work it lets other threads run.
-/// Loom runs a thread that yields only when all others are stuck. So an earlier yield would hide
-/// most interleavings, and without a yield a waiting loop would never end.
+/// After a thread has yielded, Loom runs it only when all other threads are stuck. So an earlier
+/// yield would hide most interleavings, and without a yield a waiting loop would never end.
 fn give_way(turns: &mut u32) {
     *turns += 1;
     if *turns > 3 {
@@ -534,7 +534,8 @@ fn canary_stop_wakes_no_worker() {
     canary(&[Step::SleepStopWakes], Some(2), stop_against_sleep);
 }
 
-/// A thread that sees a sleeper counted sees its bit, or finds that the sleeper has left.
+/// A thread that finds a sleeper in the count also sees the sleeper's bit, or finds that the
+/// sleeper has left.
 fn a_counted_sleeper_has_its_bit() {
     let rig = Rig::new(1, 1);
     let sleeper = thread::spawn({

@@ -20,7 +20,7 @@ pub struct SleepPolicy {
 }
 
 impl SleepPolicy {
-    /// Yields 32 times, announces, yields once more and sleeps, like Rayon.
+    /// Yields 32 times, announces, yields twice and sleeps: Rayon's policy with one more yield.
     #[must_use]
     pub fn rayon() -> SleepPolicy {
         let sleepy_at = tuning::ROUNDS_UNTIL_SLEEPY;

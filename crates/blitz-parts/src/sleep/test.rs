@@ -79,7 +79,7 @@ fn the_event_counter_alternates_between_sleepers_and_posters() {
         assert_eq!(counters.announce_sleepy(), snapshot, "another sleeper changes nothing");
         assert_eq!(counters.announce_work(), snapshot, "the value before the step");
         assert!(!counters.load().is_sleepy());
-        assert_eq!(counters.announce_work().jec(), snapshot.jec() + 1, "nor does another poster");
+        assert_eq!(counters.announce_work().jec(), snapshot.jec() + 1, "another post adds nothing");
     }
 }
 
@@ -111,7 +111,7 @@ fn attempt(sleep: &Sleep, mut idle: Idle) -> u32 {
 
 #[test]
 fn policies_try_to_sleep_in_their_round() {
-    // The worker announces in round 32, and yields once more in round 33.
+    // The worker announces in round 32, yields in rounds 32 and 33, and sleeps in round 34.
     let rayon = 34;
     assert_eq!(first_attempt(SleepPolicy::rayon()), rayon);
     assert_eq!(first_attempt(SleepPolicy::low_latency()), tuning::LOW_LATENCY_ROUNDS);
@@ -207,7 +207,7 @@ fn sleep_7_the_bitmap_reaches_beyond_one_word() {
     let bits: u32 = (0..4).map(|word| sleep.parked_word(word).count_ones()).sum();
     assert_eq!(bits, 5);
     assert_eq!(sleep.new_jobs(2, false), 2);
-    assert_eq!(sleep.asleep(), [64, 130, 199], "the lowest first");
+    assert_eq!(sleep.asleep(), [64, 130, 199], "the two lowest indices are woken");
     // The bits of the woken workers are still set, because only these workers clear them.
     assert_eq!(sleep.new_jobs(9, false), 3);
     assert_eq!(sleep.counters.load().sleeping(), 0);
@@ -240,7 +240,7 @@ fn sleep_6_no_worker_sleeps_after_stop() {
 }
 
 #[test]
-fn sleep_5_a_latch_that_is_set_needs_no_sleep() {
+fn sleep_5_a_worker_whose_latch_is_set_does_not_sleep() {
     let sleep = sleep_with(SleepPolicy::rayon(), 1);
     let bed = sleep.bed_of(0);
     let latch = JobLatch::new(NonNull::from(&*bed));
@@ -429,7 +429,7 @@ fn a_worker_whose_work_comes_from_the_driver_goes_straight_there() {
     assert_eq!(patience(outside()), patient, "no event has come from the driver yet");
     bed.found_in_driver();
     assert_eq!(attempt(&sleep, outside()), 1 + tuning::ROUNDS_AFTER_SLEEPY);
-    assert_eq!(patience(sleep.start_looking(bed)), patient, "a stolen fork may end soon");
+    assert_eq!(patience(sleep.start_looking(bed)), patient, "with a latch, the worker is patient");
     let lease = sleep.try_lease(sleep.bed_of(1));
     assert_eq!(patience(outside()), patient, "another worker is in the driver");
     drop(lease);
@@ -466,7 +466,7 @@ fn a_worker_expects_its_next_work_from_where_the_last_came() {
         bed.driver_pays()
     };
     assert!(pays_after(&|| window.change(|seen| seen.0 = true)), "an event came in the driver");
-    assert!(!pays_after(&|| assert!(bed.notify())), "another thread had work for it");
+    assert!(!pays_after(&|| assert!(bed.notify())), "another thread woke the worker");
 }
 
 #[test]
@@ -474,7 +474,7 @@ fn sleep_11_the_worker_in_the_driver_is_woken_last_and_by_its_events() {
     let sleep = sleep_with(SleepPolicy::rayon(), 2);
     let window = Arc::new(Window::default());
     sleep.plug(window.clone());
-    // Idles until it has slept once; returns whether that was in the driver.
+    // Worker `index` idles until it has slept once; returns whether it slept in the driver.
     let sleeper = |index| {
         let bed = sleep.bed_of(index);
         let mut idle = sleep.start_looking(bed);

@@ -78,9 +78,11 @@ struct Blocks {
     /// The newest block of each size, or null.
     tops: [Cell<*mut Block>; CLASSES],
     depot: &'static Mutex<Depot>,
-    /// How many more blocks to take from the allocator, or to give to it, before asking the depot
-    /// again. It counts after the depot had no block, or no room.
+    /// How many more blocks come from the allocator before this stock asks the depot again. Set
+    /// when the depot had no bundle.
     takes_in_vain: Cell<usize>,
+    /// How many more blocks go to the allocator before this stock looks for room again. Set when
+    /// there was none.
     puts_in_vain: Cell<usize>,
     /// The class that was evicted last.
     evicted: Cell<usize>,

@@ -458,7 +458,7 @@ impl<F: Future + 'static, S: Scheduler> Cell<F, S> {
         }
     }
 
-    /// Reports a panic that no handle waits for to the scheduler.
+    /// Reports to the scheduler a panic for which no handle waits.
     ///
     /// # Safety
     /// 1. The cell is live, and run by the caller.

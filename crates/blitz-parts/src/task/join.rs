@@ -14,7 +14,7 @@ use core::ptr::NonNull;
 use core::task::{Context, Poll, Waker};
 
 /// The join side of a task: one per task. Dropping it detaches the task. An output that exists
-/// already is dropped here, and a panic that was not fetched is reported.
+/// already is dropped with the handle, and a panic that was not fetched is reported.
 ///
 /// A handle is one word, so that it moves in a register. A flag beside the pointer would be written
 /// as one byte and read together with its neighbours, and the processor would stall on that read.
@@ -84,7 +84,7 @@ impl<T> Join<T> {
         Poll::Ready(())
     }
 
-    /// The outcome if the task has ended. No waker is left behind.
+    /// The outcome if the task has ended. Leaves no waker in the header.
     ///
     /// # Panics
     /// If the outcome has been given out before.

@@ -107,7 +107,7 @@ impl JoinPlace {
 
     /// Whether `waker` and the waker here are of the same task; false for a waker in a box. The
     /// calling thread may not own the place. In that case the owner may free the box at any time,
-    /// so this does not look into it.
+    /// so this function does not look into the box.
     #[inline]
     pub(super) fn is_of_same_task(&self, waker: &Waker) -> bool {
         waker::header_of(waker).is_some_and(|task| task.as_ptr() == self.0.load(Relaxed))

@@ -12,7 +12,7 @@
 //! |---|---|---|---|
 //! | 40-63 | references | queue entry or run, join handle, each waker and `TaskRef`, the list | their holders |
 //! | 32-39 | shields | an abort waits while there is one | holders of a reference |
-//! | 24 | NOTIFIED | woken while RUNNING: to be polled again | set by wakers, cleared by the runner |
+//! | 24 | NOTIFIED | woken or aborted while RUNNING: the task does not become IDLE at the end of the poll | set by wakers and aborts, cleared by the runner |
 //! | 25 | CANCELLED | to be cancelled when no shield is left | set by aborts |
 //! | 26 | JOIN_INTEREST | the join handle exists | cleared by the handle unless COMPLETE |
 //! | 27 | JOIN_WAKER | the handle's waker is in the header | the handle, until COMPLETE |
@@ -75,7 +75,7 @@
 //! | tag | operation | ordering | pairs with | because |
 //! |---|---|---|---|---|
 //! | O1 | load and exchange to RUNNING | AcqRel | O2, O3 | TASK-1, TASK-2 |
-//! | O2 | exchange of a wake, of an abort, of a shield's removal | AcqRel | O1, O3 | TASK-2, even if nothing changes; a queue passes the task on |
+//! | O2 | exchange of a wake, of an abort, of a shield's removal | AcqRel | O1, O3 | TASK-2, even if the exchange changes nothing; if it makes the task SCHEDULED, a queue passes the task to its runner |
 //! | O3 | exchange to IDLE or back to SCHEDULED | AcqRel | O1 through O2 | TASK-1 |
 //! | O4 | exchange to COMPLETE | AcqRel | O5, O6 | TASK-5, TASK-7 |
 //! | O5 | load that finds COMPLETE | Acquire | O4 | TASK-5 |
@@ -88,10 +88,10 @@
 //! | O12 | load, exchange and store of the table | Relaxed | – | TASK-13: the queue entry that the probe's wake makes brings the table for probes to the run; O2 and O3 bring the table to the runs that follow; the lock of the notes orders probes |
 //!
 //! Exchanges dominate the cost of tasks. If a task is ready at once, its run begins with one
-//! exchange (none if the join handle is gone already) and ends with one. A poll that leaves the
-//! task pending has two. A wake has one. While a poll is about to begin anyway, a wake by reference
-//! has none, only a fence. So any number of threads wake the task without taking its cache line
-//! from each other.
+//! exchange and ends with one. If no other reference is left, because the join handle is gone
+//! already, the run has none. A poll that leaves the task pending has two. A wake has one. While a
+//! poll is about to begin anyway, a wake by reference has none, only a fence. So any number of
+//! threads can wake the task without taking its cache line from each other.
 //!
 //! # What this does not do
 //! It chooses no thread, no queue and no order, and wakes no worker: the scheduler does. It does

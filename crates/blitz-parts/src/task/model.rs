@@ -457,7 +457,7 @@ fn canary_a_waker_is_announced_after_the_end() {
     canary(&[Step::TaskJoinSeesEnd], Some(3), a_join_meets_the_end);
 }
 
-/// The handle is polled by one waker, then by another, while the task ends.
+/// A thread polls the handle with one waker. While the task ends, it polls again with another.
 fn a_new_waker_meets_the_end() {
     let rig = Rig::new();
     let (mut join, drops) = ready_with_drops(&rig);

@@ -26,7 +26,7 @@ impl Place {
         // Stores one more than the index, so that `Option<Place>` takes no more memory than a
         // `Place`.
         let place = u32::try_from(index + 1).ok().and_then(NonZeroU32::new);
-        Place(place.expect("there are fewer than 2^32 - 1 places"))
+        Place(place.expect("there are at most 2^32 - 1 places"))
     }
 
     /// Its index.

@@ -38,8 +38,8 @@ struct Noted {
 /// What the polls of all probed tasks have shown.
 #[derive(Default)]
 struct Notes {
-    /// The tasks that are probed, by address. Each has a reference, so that no address is used
-    /// twice.
+    /// The tasks that are probed, by address. Each probe holds a reference to its task, so that no
+    /// address is used twice.
     tasks: BTreeMap<usize, Noted>,
     /// How many tasks are not polled yet, for each thread that waits for polls. A poll counts down
     /// here, so that no thread looks at all of its probes after each poll.
@@ -77,7 +77,7 @@ impl Notes {
     }
 
     /// Notes the end of a poll that began in the probe of this number. Returns whether this was the
-    /// last poll that some thread waits for.
+    /// last of the polls that one thread waits for.
     fn end_poll(&mut self, address: usize, number: Option<u64>) -> bool {
         let Some(noted) = self.tasks.get_mut(&address) else { return false };
         let is_own = number == Some(noted.number) || broken(Step::TaskProbeNumbers);
@@ -123,7 +123,7 @@ impl Probe {
         let probe = Probe { task, ordinary };
         if wake != Wake::Schedule {
             // Another wake has caused the poll that comes. The worker of that poll may have loaded
-            // the ordinary table before the twin replaced it.
+            // the ordinary table before the table for probes replaced it.
             return broken(Step::TaskProbeOwnWake).then_some(probe);
         }
         // SAFETY: the exchange made the task SCHEDULED, with a reference for the queue entry.
@@ -172,8 +172,8 @@ impl Drop for Probe {
         if is_early {
             restore();
         }
-        // The twin table keeps other probes of the task away. So these notes are still those of
-        // `self`.
+        // While the task has the table for probes, no other probe of the task begins. So these
+        // notes are still those of `self`.
         let forgotten = notes().tasks.remove(&self.task.address());
         if !is_early {
             restore();
@@ -182,7 +182,7 @@ impl Drop for Probe {
     }
 }
 
-/// A poll of a task that has the twin table, for probes.
+/// A poll of a task that has the table for probes.
 #[must_use]
 pub(super) struct ProbedPoll {
     address: usize,

@@ -78,7 +78,7 @@ impl TaskRef {
     }
 
     /// The address of the task that awaits this one through its join handle, at some recent moment.
-    /// `None` if there is none, if it is not a task of this crate, or if this task has ended.
+    /// `None` if no task of this crate awaits this task, or if this task has ended.
     pub fn awaited_by(&self) -> Option<usize> {
         let word = self.as_header().state.load();
         let waits = word.has_join_waker() && !word.is_complete();

@@ -1,4 +1,4 @@
-//! Serial numbers of tasks: no two tasks of a process have the same.
+//! Serial numbers of tasks: no two tasks of a process have the same number.
 
 #![forbid(unsafe_code)]
 

@@ -150,7 +150,7 @@ pub(super) enum Kill {
     Left,
 }
 
-/// What the join handle has to do.
+/// Whether an exchange of the join handle has succeeded.
 #[must_use]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum JoinSlot {

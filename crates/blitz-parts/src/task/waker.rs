@@ -9,8 +9,8 @@ use core::task::{RawWaker, RawWakerVTable, Waker};
 /// One table for all kinds of tasks, so that two wakers can be compared by their two words.
 pub(super) static VTABLE: RawWakerVTable = RawWakerVTable::new(clone, wake, wake_by_ref, drop);
 
-/// The table of wakers in the polls of a probed task. It equals no other, so that futures which
-/// keep a waker from before take a new clone.
+/// The table of wakers in the polls of a probed task. No other table equals this one, so a future
+/// that keeps a waker from an earlier poll takes a new clone.
 pub(super) static PROBED: RawWakerVTable =
     RawWakerVTable::new(clone_probed, wake, wake_by_ref, drop);
 

@@ -121,7 +121,7 @@ const CALLS: &[(libc::c_long, &str)] = calls![
     SYS_readlink = "readlink",
 ];
 
-/// The name of a system call, if it is one in which threads wait.
+/// The name of a system call, if it is one of those that may take long.
 pub(super) fn name_of_call(number: libc::c_long) -> Option<&'static str> {
     CALLS.iter().find(|(known, _)| *known == number).map(|(_, name)| *name)
 }

@@ -4,10 +4,10 @@
 //! # Who calls it
 //! The trail's own worker: the methods of [`TrailOwner`]. Workers that wait for a job follow its
 //! runner: [`Trail::is_still`] as the condition of a steal, [`Trail::next`] for the worker that the
-//! runner itself waits for. Threads that explain what a pool does: [`Trail::waits_now`]. The watch,
-//! and threads that ask what workers do: [`Trail::is_in_run`]. Thieves that are about to make
-//! private jobs public: [`Trail::is_stuck`]. Callers: `blitz-core/team`, `blitz-core/worker`,
-//! `blitz-core/door/explain`.
+//! runner itself waits for. Threads that explain what a pool does: [`Trail::waits_now`]. The worker
+//! itself, the watch, and threads that ask what workers do: [`Trail::is_in_run`]. Thieves that are
+//! about to make private jobs public: [`Trail::is_stuck`]. Callers: `blitz-core/team`,
+//! `blitz-core/worker`, `blitz-core/door/explain`.
 //!
 //! # State
 //! | word | meaning | who writes |
@@ -43,7 +43,7 @@
 //! |---|---|---|---|---|
 //! | O1 | `run` store in `begin`, after `waits_for := 0` | Release | O4 | TRAIL-2: a follower that sees the number does not see the outer wait |
 //! | O2 | `waits_for` store in `end`, after that of `run` | Release | O5 | TRAIL-2: a follower that sees the outer wait again sees the end of the run |
-//! | O3 | `waits_for` stores in `wait_for`, `end_wait` | Release | O5 | TRAIL-2: a follower that sees the wait of a later run also sees that it is another run |
+//! | O3 | `waits_for` stores in `wait_for`, `end_wait` | Release | O5 | TRAIL-2: a follower that sees the wait of a later run also sees that the worker is in another run |
 //! | O4 | `run` loads of followers | Acquire | O1 | as O1 |
 //! | O5 | `waits_for` load of followers, before `run` is loaded again | Acquire | O2, O3 | as O2 and O3 |
 //! | O6 | `run` store in `begin`, before the run pushes | any | the deque's `end` store and load (its O2, O5) | TRAIL-1: a thief that sees an item sees the number of the run that pushed it |
@@ -180,7 +180,7 @@ impl TrailOwner<'_> {
     pub fn begin(self) -> (u32, Outside) {
         let trail = self.trail;
         let outside = Outside { run: trail.run.load(Relaxed), wait: self.wait() }; // O7
-        // Zero means none.
+        // Zero means that there is no run.
         let run = trail.begun.load(Relaxed).wrapping_add(1).max(1); // O7
         if !broken(Step::TrailBeginClears) {
             trail.waits_for.store(0, Relaxed);

@@ -150,7 +150,7 @@ fn follow_waits(followed: u32) {
         move || {
             let waits: &[u32] = if followed == 1 { &[1] } else { &[2, 3] };
             if let Some(next) = rig.trail.next(followed) {
-                assert!(waits.contains(&next.run), "{next:?} is waited for elsewhere");
+                assert!(waits.contains(&next.run), "run {followed} does not wait for {next:?}");
             }
         }
     });
@@ -177,7 +177,7 @@ fn follow_beside_a_wait_inside() {
         let rig = rig.clone();
         move || {
             if let Some(next) = rig.trail.next(run) {
-                assert_eq!(next.run, 1, "waited for in a run inside");
+                assert_eq!(next.run, 1, "an inner run waits for this runner");
             }
         }
     });

@@ -163,7 +163,7 @@ fn watch_2_one_need_wakes_the_watch() {
 }
 
 #[test]
-fn canary_a_need_turns_it_on_without_exchange() {
+fn canary_a_need_turns_the_watch_on_without_exchange() {
     canary(&[Step::WatchNeedExchange], None, two_needs);
 }
 

@@ -4,7 +4,7 @@ use super::{Need, Next, Watch};
 use crate::tuning::WATCH_MISSED;
 
 #[test]
-fn watch_1_slots_in_use_keep_it_on() {
+fn watch_1_slots_in_use_keep_the_watch_on() {
     for asymmetric in [false, crate::barrier::available()] {
         let watch = Watch::new(true, asymmetric);
         assert_eq!(watch.need(), Need::Wake);
@@ -16,14 +16,14 @@ fn watch_1_slots_in_use_keep_it_on() {
 }
 
 #[test]
-fn watch_1_a_pool_of_one_worker_needs_none() {
+fn watch_1_a_pool_of_one_worker_needs_no_watch() {
     let watch = Watch::new(false, false);
     assert_eq!(watch.need(), Need::Met);
     assert!(watch.is_on());
 }
 
 #[test]
-fn watch_2_the_first_need_wakes_it() {
+fn watch_2_the_first_need_wakes_the_watch() {
     let watch = Watch::new(true, false);
     assert_eq!([(); 3].map(|()| watch.need()), [Need::Wake, Need::Met, Need::Met]);
     assert!(watch.rest(|| false));
@@ -31,7 +31,7 @@ fn watch_2_the_first_need_wakes_it() {
 }
 
 #[test]
-fn watch_3_it_ends_with_the_pool() {
+fn watch_3_a_stopped_watch_ends_and_is_not_woken() {
     let watch = Watch::new(true, false);
     watch.stop();
     assert_eq!((watch.need(), watch.next()), (Need::Met, Next::End));
@@ -50,16 +50,16 @@ fn watch_4_a_start_that_failed_is_tried_again_now_and_then() {
             watch.has_started(false);
         }
     }
-    assert_eq!(attempts, 3, "an attempt costs more than a need");
+    assert_eq!(attempts, 3, "few calls of `need` try to start the watch");
     while watch.need() != Need::Wake {}
     watch.has_started(true);
     assert!(watch.is_on());
     assert!(watch.rest(|| false));
-    assert_eq!(watch.need(), Need::Wake, "it was started, so each need counts");
+    assert_eq!(watch.need(), Need::Wake, "the watch was started, so the next need wakes it");
 }
 
 #[test]
-fn watch_5_after_a_refusal_it_stays_on() {
+fn watch_5_after_a_refusal_the_watch_stays_on() {
     let watch = Watch::new(true, true);
     assert_eq!(watch.become_symmetric(), Need::Wake);
     watch.on.store(false, crate::prim::Relaxed);

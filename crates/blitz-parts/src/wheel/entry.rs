@@ -70,7 +70,7 @@ impl Entry {
         }
     }
 
-    /// As [`Entry::state`]; if the entry waits, `waker` replaces the waker of the last poll.
+    /// As [`Entry::state`]; if the entry waits, `waker` replaces the entry's waker.
     pub fn poll(self: Pin<&mut Self>, waker: &Waker) -> Waiting {
         let mut state = self.state();
         if state == Waiting::Yes {

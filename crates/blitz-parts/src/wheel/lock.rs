@@ -1,7 +1,7 @@
 //! A lock for a few instructions at a time: one exchange to take it, one store to give it back.
 //!
-//! A wheel's lock is taken twice per timer, nearly always by one thread, so that case must be fast.
-//! A thread that finds the lock taken yields soon: the holder may have lost its core.
+//! A wheel's lock is taken twice per timer, nearly always by the same thread, so taking a free lock
+//! must be fast. A thread that finds the lock taken yields soon: the holder may have lost its core.
 
 use crate::prim::{
     Acquire, AtomicBool, Relaxed, Release, Step, Witness, broken, spin_loop, yield_now,

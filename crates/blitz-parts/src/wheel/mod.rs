@@ -4,7 +4,9 @@
 //!
 //! # Who calls it
 //! A timer's owner, any thread: [`Wheel::insert`], and [`Entry`]'s methods. The driver, one thread
-//! at a time: [`Wheel::open`], [`Wheel::expire`], [`Wheel::close`], [`Wheel::give_back`].
+//! at a time: [`Wheel::open`], [`Wheel::earliest`], [`Wheel::next`], [`Wheel::expire`],
+//! [`Wheel::close`], [`Wheel::give_back`]. Threads that explain what a pool does:
+//! [`Wheel::for_each_waiting`].
 //!
 //! # State
 //! An [`Entry`] lies in the future that sleeps, so that a timer costs no allocation.
@@ -48,7 +50,7 @@
 //! - **WHEEL-6** Only its owner touches an entry that is FIRED or CLOSED: it may be freed without a
 //!   lock.
 //! - **WHEEL-7** The waker of an entry is called once if the entry is fired or its wheel closed,
-//!   and not if it was cancelled before. None is called, cloned or dropped under the lock.
+//!   and not if it was cancelled before. No waker is called, cloned or dropped under the lock.
 //! - **WHEEL-8** `earliest` is not after the tick of any entry, and a thread that lowers it
 //!   notifies the wheel's [`OnEarlier`].
 //! - **WHEEL-9** A closed wheel takes no entry. Its memory is never freed, so an owner that finds
@@ -104,7 +106,7 @@ use std::sync::Arc;
 
 /// Is notified when a wheel gets an earlier first timer.
 pub trait OnEarlier: Send + Sync {
-    /// Called when a timer is due at `tick`, before all other timers of this wheel.
+    /// Called when this wheel has got a timer for `tick`, which is earlier than its other timers.
     fn is_earlier(&self, tick: u64);
 }
 
@@ -202,8 +204,8 @@ impl Wheel {
     }
 
     /// Moves the wakers of entries that are due at `now` to `fired`, and entries of coarse slots to
-    /// finer ones: at most `max` in all. Returns whether there may be more. `fired` does not
-    /// reallocate under the lock if it has enough capacity.
+    /// finer ones: at most `max` in all. Returns whether there may be more. `fired` gets room for
+    /// `max` wakers before the lock is taken, and so does not reallocate under it.
     pub fn expire(&self, now: u64, max: usize, fired: &mut VecDeque<Waker>) -> bool {
         self.expire_with(now, max, fired, |_| ())
     }

@@ -1,6 +1,6 @@
 //! Keeps closed wheels for reuse. A wheel's memory is never freed, so that an entry may point to
-//! its wheel without keeping it alive. So the number of wheels is the greatest number that was ever
-//! open at once.
+//! its wheel and need not keep the wheel alive. So the number of wheels is the largest number that
+//! was ever open at once.
 
 use super::{OnEarlier, Wheel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

@@ -176,7 +176,8 @@ enum Op {
 
 const TIMERS: usize = 24;
 
-/// A distance of any magnitude. All levels are equally likely.
+/// A distance of any magnitude. Its number of bits is drawn first, so small distances are as likely
+/// as large ones.
 fn distance() -> impl Strategy<Value = u64> {
     (0u32..64, any::<u64>()).prop_map(|(bits, seed)| seed & ((1 << bits) - 1))
 }

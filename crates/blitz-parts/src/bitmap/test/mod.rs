@@ -156,7 +156,7 @@ fn bitmap_5_there_are_no_more_permits_than_sleepers() {
     assert_eq!(books(&arena), (2, 2));
     assert!(arena.signals.try_acquire().is_some());
     assert_eq!(books(&arena), (2, 1));
-    assert_eq!(arena.signal(tasks.give(5)), Told::WakeOne, "a sleeper is without permit again");
+    assert_eq!(arena.signal(tasks.give(5)), Told::WakeOne, "one sleeper has no permit again");
     let permits = sleepers.into_iter().filter_map(|sleeper| arena.signals.get_up(sleeper));
     assert_eq!(permits.count(), 2);
     assert_eq!(books(&arena), (0, 0));

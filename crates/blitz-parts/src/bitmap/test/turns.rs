@@ -15,7 +15,7 @@ fn bitmap_12_tasks_of_one_leaf_take_turns() {
     for turn in 0..3 * COUNT {
         let task = arena.signals.take_own(&cursor, 0, 1).task;
         let number = tasks.take_all(task)[0];
-        assert_eq!(number, turn % COUNT, "each is signalled when taken, and waits for all others");
+        assert_eq!(number, turn % COUNT, "a task that is signalled again waits for all others");
         assert_eq!(arena.signal(tasks.give(number)), Told::Nobody);
     }
     let taken = tasks.take_all(arena.take_all(&cursor));
@@ -43,7 +43,7 @@ fn bitmap_12_tasks_behind_another_take_turns_with_it() {
         order.extend(batch);
     }
     let in_turn = (0..COUNT).cycle().take(order.len());
-    assert!(order.iter().copied().eq(in_turn), "each waits for all others: {order:?}");
+    assert!(order.iter().copied().eq(in_turn), "each task waits for all others: {order:?}");
     let taken = tasks.take_all(arena.take_all(&cursor));
     tasks.assert_each_once(taken);
 }

@@ -19,7 +19,7 @@ fn bitmap_11_a_workers_bits_are_its_own() {
     owner.mark_yield();
     assert_eq!(waker.status(), 0b01);
     assert!(!owner.sync_partition_summary(Arena::new().signals.tree(), 0, 1));
-    assert_eq!(waker.status(), 0b01, "either bit changes alone");
+    assert_eq!(waker.status(), 0b01, "each bit changes alone");
     assert!(owner.try_unmark_yield() && !owner.try_unmark_yield());
     assert_eq!(waker.status(), 0);
 }
@@ -47,7 +47,7 @@ fn bitmap_11_a_worker_knows_its_own_leaves() {
     assert_eq!(sync(0, 1), 0b1010);
     let cursor = Cursor::default();
     let own = signals.take_own(&cursor, 1, 4).task;
-    assert!(signals.take_own(&cursor, 1, 4).task.is_none(), "the other is in another partition");
+    assert!(signals.take_own(&cursor, 1, 4).task.is_none(), "the other task is elsewhere");
     let other = signals.take_any(&cursor, 0).task;
     assert_eq!([0, 1, 2, 3].map(|worker| sync(worker, 4)), [0, 0, 0, 1], "summaries stay a while");
     let taken = tasks.take_all([own, other].into_iter().flatten());

@@ -1,4 +1,5 @@
-//! The LIFO slot: sleepers do not look into it. Tasks are evicted or taken from it.
+//! The LIFO slot, into which sleepers do not look. A newer task evicts the task in the slot, or the
+//! owner or the watch takes it.
 
 use super::Crew;
 use crate::compose::Event;
@@ -35,7 +36,7 @@ fn canary_an_eviction_without_the_light_fence() {
 }
 
 /// Worker 0 has a task in its slot, and takes it late. The watch tries to take the task at the same
-/// time. Only one of them gets it.
+/// time. Only worker 0 or only the watch gets the task.
 fn rescue() {
     let crew = Crew::new(2);
     let worker = crew.start(1);

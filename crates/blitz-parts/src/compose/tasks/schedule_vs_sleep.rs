@@ -90,7 +90,8 @@ fn the_taker_passes_on() {
 #[test]
 fn sleep_3_the_taker_of_a_task_sees_the_one_behind_it() {
     check(13_000, Some(2), the_taker_passes_on);
-    // Worker 0's fence is a light one, so the taker's plain fence does not pair with it.
+    // Worker 0's fence is a light one, so the taker's plain fence does not pair with it. The model
+    // holds without the plain fence.
     check_without(Step::SleepCascadeFence, 18_000, Some(2), the_taker_passes_on);
 }
 
@@ -105,7 +106,7 @@ fn canary_the_taker_of_a_task_looks_without_a_heavy_fence() {
     canary(&steps, Some(2), the_taker_passes_on);
 }
 
-/// Two tasks from outside, one worker; the caller waits for both.
+/// Two tasks from outside, one worker; the main thread schedules both and waits for both.
 fn from_outside() {
     let crew = Crew::new(1);
     let worker = crew.start(0);

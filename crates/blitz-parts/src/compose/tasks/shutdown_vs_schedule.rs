@@ -4,7 +4,7 @@ use super::Crew;
 use crate::compose::Event;
 use crate::prim::{Step, canary, check, thread};
 
-/// The worker runs the task, or the thread that ends the pool cancels it, or the poster does.
+/// The worker runs the task, or the thread that ends the pool cancels it, or the poster cancels it.
 fn stop_against_a_task_from_outside() {
     let crew = Crew::new(1);
     let worker = crew.start(0);

@@ -8,7 +8,8 @@
 //!
 //! # Invariants
 //! - **FUTEX-1** `wait(word, expected)` blocks only if the word still holds `expected` at a moment
-//!   that every later `wake` on the word can see: a change followed by `wake` is never missed.
+//!   that every later `wake_one` on the word can see: a change that is followed by `wake_one` is
+//!   never missed.
 //! - **FUTEX-2** `wake_one` wakes at least one thread that blocks on the word, if there is one.
 //! - **FUTEX-3** `wait` may return for no reason; callers loop.
 //!
@@ -16,7 +17,7 @@
 //! | tag | operation | ordering | pairs with | because |
 //! |---|---|---|---|---|
 //! | O1 | the re-read in `wait` | Relaxed, under the bucket's lock | O2 | FUTEX-1: the lock orders it; callers acquire for themselves |
-//! | O2 | `wake` | takes the bucket's lock after the word was changed | O1 | FUTEX-1 |
+//! | O2 | `wake_one` | takes the bucket's lock after the word was changed | O1 | FUTEX-1 |
 //!
 //! # What this does not do
 //! It has no timeouts, since liveness never rests on a timeout. It is not fair.

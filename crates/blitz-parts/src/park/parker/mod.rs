@@ -1,5 +1,5 @@
-//! Parks a thread that polls a future by itself. The thread misses no wake-up, whether the wake-up
-//! comes before, during or after the decision to block.
+//! Parks a thread outside every pool, which polls a future. The thread misses no wake-up, whether
+//! the wake-up comes before, during or after the decision to block.
 //!
 //! # Who calls it
 //! `park`: the thread inside `block_on`, outside every pool. `unpark`: any thread, through the

@@ -8,8 +8,8 @@ use core::task::{Context, Poll, Waker};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-/// A future that waits for ever, and keeps its waker as futures do: it clones a new one only if it
-/// has to.
+/// A future that waits for ever, and keeps its waker as futures do: it clones the waker of a poll
+/// only if that waker differs from the kept one.
 fn keeps_its_waker(place: Arc<Mutex<Option<Waker>>>) -> impl Future<Output = ()> + Send {
     poll_fn(move |context: &mut Context<'_>| {
         let mut kept = place.lock().unwrap();
@@ -175,7 +175,7 @@ fn task_13_a_probe_sees_that_its_task_ends() {
     assert!(join.poll(&mut Context::from_waker(&woken.waker())).is_pending());
     gate.open();
     let probe = Probe::begin(join.task()).unwrap();
-    assert!(ended(rig.run_one()), "the probe's wake lets it see the gate");
+    assert!(ended(rig.run_one()), "the probe's wake lets the task see the gate");
     assert_eq!(woken.count(), 1);
     assert_eq!(probe.end().map(|stacks| stacks.len()), Some(0));
     assert!(Probe::begin(join.task()).is_none());

@@ -109,7 +109,7 @@ fn task_5_outputs_are_dropped_once_in_every_race() {
         match outcome(&mut join) {
             Poll::Ready(Ok(_)) => {}
             Poll::Ready(Err(Failure::Cancelled)) => cancelled += 1,
-            other => panic!("not ended: {other:?}"),
+            other => panic!("the task did not end well: {other:?}"),
         }
     }
     assert!(cancelled <= aborts.load(Relaxed));

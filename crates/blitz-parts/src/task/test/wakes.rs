@@ -147,7 +147,7 @@ impl Drop for WakesInDrop {
     }
 }
 
-/// A future that wakes its own task when it is dropped, ready in its second poll.
+/// A future that is ready in its second poll, and wakes its own task when it is dropped.
 fn wakes_itself_in_drop() -> impl Future<Output = ()> + Send {
     let mut waker = WakesInDrop(None);
     let mut polls = 0;
