@@ -11,7 +11,8 @@ use std::sync::{Arc, Barrier, Condvar, Mutex, mpsc};
 use std::task::{Poll, Wake, Waker};
 use std::time::Duration;
 
-/// Tests add wakers from outside; `block` or `poll` notes them, and `dispatch` calls them.
+/// Tests add wakers from outside. `block` or `poll` notes them. `dispatch` calls those that are
+/// prompt, and `call_kept` calls the others.
 #[derive(Debug, Default)]
 struct Window {
     state: Mutex<State>,
@@ -204,7 +205,7 @@ fn events_come_while_a_worker_is_stuck() {
 }
 
 #[test]
-fn tasks_that_are_woken_together_do_not_wait_for_one_that_is_stuck() {
+fn tasks_that_are_woken_together_do_not_wait_for_a_stuck_task_among_them() {
     for workers in [2, 3, 8] {
         let pool = pool(workers);
         let window = window(&pool.handle());
@@ -499,11 +500,11 @@ fn an_ended_pool_gets_no_driver_and_a_pool_has_one_kind() {
     struct Other;
     impl Driver for Other {
         fn block(&self) -> bool {
-            unreachable!("it is never plugged in")
+            unreachable!("this driver is never plugged in")
         }
         fn wake(&self) {}
         fn poll(&self) -> bool {
-            unreachable!("it is never plugged in")
+            unreachable!("this driver is never plugged in")
         }
         fn dispatch(&self) -> bool {
             false

@@ -23,7 +23,9 @@ pub(crate) trait Ambient: Any + Send + Sync {
     /// Called once, by the last worker, when its pool has no tasks left.
     fn end(&self);
 
-    /// Counts the tasks that shutdown waits for; 0 before shutdown begins and after it ends.
+    /// Returns how many tasks of the other runtime are left while that runtime ends, at least 1.
+    ///
+    /// Returns 0 before the other runtime begins to end, and after it has ended.
     fn unfinished(&self) -> usize;
 }
 

@@ -72,7 +72,7 @@ impl Current {
 pub(crate) struct Budget(u32);
 
 impl Budget {
-    /// No limit. Code outside tasks and outside `block_on` has it, and code in `unconstrained`.
+    /// No limit: for code outside tasks and outside `block_on`, and for code in `unconstrained`.
     pub(crate) const UNLIMITED: Budget = Budget(u32::MAX);
     /// The budget of every new poll.
     pub(crate) const FULL: Budget = Budget(BUDGET_PER_POLL);

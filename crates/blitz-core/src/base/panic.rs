@@ -1,5 +1,5 @@
-//! Continues a panic on the thread that waits, reads its text, and aborts where a frame must not
-//! unwind.
+//! Continues a panic on the thread that waits, reads the text of a panic, and aborts the process
+//! where a frame must not unwind.
 
 use blitz_parts::prim::{model_has_failed, thread};
 use std::io::Write;

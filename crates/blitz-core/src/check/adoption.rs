@@ -53,6 +53,8 @@ fn a_pool_is_dropped_beside_its_adopted_thread() {
 }
 
 /// A job on the other worker posts a job to the adopted worker while another thread drops the pool.
+/// The thread that is then responsible for the adopted worker (see `state/adoption`) runs the
+/// posted job.
 fn mail_at_the_end() {
     let runtime = Runtime::of(any_settings(2).use_current_thread());
     let (gate, team) = (Gate::new(), runtime.team.clone());
@@ -111,7 +113,8 @@ fn canary_an_adopted_thread_keeps_its_tasks() {
     canary(Step::AdoptionGivesAway, still(leaves_its_tasks));
 }
 
-/// The only worker is a lent thread. Other threads wait for the pool.
+/// The only worker is a lent thread. Other threads wait for the pool, so the lent thread makes room
+/// for a new thread, which takes its place.
 fn lent() {
     let runtime = Runtime::of(any_settings(1).lend_current_thread());
     let handles = [runtime.pool.handle(), runtime.pool.handle()];

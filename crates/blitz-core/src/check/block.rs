@@ -1,5 +1,5 @@
 //! Polls that block their worker until another task has run. As long as one worker is free, that
-//! worker must find every runnable task of the blocked workers that lies where it may look.
+//! worker must find the runnable tasks that the blocked workers left where other workers may look.
 
 use super::futures::{Event, yield_now};
 use super::{Runtime, canary, check, spawn, still};
@@ -107,7 +107,9 @@ fn canary_a_yield_does_not_notify() {
     canary(Step::RuntimeYieldTells, still(yields_to_a_blocker));
 }
 
-/// A yielding task is alone on its worker, until a job posted to that worker arrives and blocks.
+/// A task yields several times. Meanwhile a job is posted to each of the two workers, and the job
+/// on worker 0 blocks until the task has yielded for the last time. If worker 0 has the task, the
+/// other worker must take the task over.
 fn yields_to_mail() {
     let runtime = Runtime::new(2);
     let event = Event::new();

@@ -68,8 +68,8 @@ fn canary_idle_threads_do_not_hear_of_the_end() {
     canary(Step::BlockingStopTells, still(wait_for_each_other));
 }
 
-/// The pool ends while closures run and wait. These closures and a foreign thread spawn tasks, jobs
-/// and closures meanwhile.
+/// The pool ends while one closure runs and another closure waits for the only thread. Each closure
+/// spawns a task and a job. A foreign thread spawns a closure and a task.
 fn at_the_end() {
     let runtime = Runtime::of(any_settings(1).max_blocking_threads(1));
     let handle = runtime.pool.handle();
@@ -87,6 +87,6 @@ fn at_the_end() {
 }
 
 #[test]
-fn closures_that_were_begun_end_before_the_pool() {
+fn closures_that_were_spawned_before_the_end_run_before_the_pool_has_ended() {
     check(3_000, at_the_end);
 }

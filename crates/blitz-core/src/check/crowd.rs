@@ -7,7 +7,8 @@ use blitz_parts::prim::Step;
 use std::future::Future;
 use std::pin::Pin;
 
-/// A tree of tasks. Each task spawns two more, yields in between, and adds up their results.
+/// A tree of tasks. Each task but the leaves spawns two more, yields in between, and adds up their
+/// results.
 fn tree(depth: u32) -> Pin<Box<dyn Future<Output = u32> + Send>> {
     Box::pin(async move {
         if depth == 0 {

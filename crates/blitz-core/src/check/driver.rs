@@ -383,8 +383,8 @@ fn canary_the_driver_does_not_hear_that_the_pool_is_idle() {
     canary(Step::DriverIdleTold, still(timers));
 }
 
-/// The pool ends while a job in `block_on`, a task's poll in `block_on` and a shielded section wait
-/// for the driver.
+/// The pool ends while three of its parts wait for the driver: a job that has called `block_on`, a
+/// task that has called `block_on` in its poll, and a shielded section.
 fn end_beside_the_driver() {
     let runtime = Runtime::new(1 + any_below(2));
     let window = Window::of(&runtime);

@@ -1,4 +1,5 @@
-//! The runtime ends while its tasks are in every state. Each task is cancelled and dropped once.
+//! The runtime ends while its tasks are in every state. Each task completes or is cancelled, and
+//! its future is dropped once.
 
 use super::futures::{Gate, yield_now};
 use super::ledger::Ledger;
@@ -67,7 +68,7 @@ fn end_at_once() {
 }
 
 #[test]
-fn it_ends_at_once() {
+fn a_runtime_ends_at_once() {
     check(2_000, end_at_once);
 }
 
@@ -101,7 +102,7 @@ fn end_with_a_shield() {
 }
 
 #[test]
-fn it_ends_after_a_shielded_section() {
+fn a_runtime_ends_after_a_shielded_section() {
     check(2_000, end_with_a_shield);
 }
 
@@ -165,7 +166,7 @@ fn end_without_the_last() {
 }
 
 #[test]
-fn it_ends_without_the_last_worker() {
+fn a_runtime_ends_without_its_last_worker() {
     check(4_000, end_without_the_last);
 }
 

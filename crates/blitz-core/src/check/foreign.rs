@@ -47,7 +47,8 @@ fn canary_a_word_is_read_before_the_lock() {
     canary(Step::FutexRecheck, gates);
 }
 
-/// Several threads spawn tasks, and wait for each other's tasks.
+/// Three threads each spawn tasks, and wait for their own tasks. All of these tasks wait for one
+/// gate, which a task of the last thread opens.
 fn spawners() {
     let runtime = Runtime::new(3);
     let gate = Gate::new();

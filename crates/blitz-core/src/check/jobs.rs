@@ -34,7 +34,7 @@ fn jobs_and_tasks_spawn_each_other() {
     check(1_000, jobs_and_tasks);
 }
 
-/// Tasks and jobs call `block_on` for tasks. The worker helps meanwhile.
+/// Tasks and jobs call `block_on` for tasks. While they wait, their workers help with other work.
 fn waiting_inside() {
     let runtime = Runtime::new(2);
     let gate = Gate::new();
@@ -89,8 +89,8 @@ fn canary_the_latch_is_marked_first() {
     canary(Step::SleepLatchAfterWord, waiting_alone);
 }
 
-/// A job forks two others and blocks until they have run. If the forks were kept private, a thief
-/// has to force them.
+/// A job forks two jobs and blocks until both have run. If the forks were kept private, a thief has
+/// to force them.
 fn leaf() {
     let runtime = Runtime::new(3);
     let done = Gate::new();
@@ -116,7 +116,8 @@ fn sleep_4_private_jobs_of_a_blocked_worker_are_found() {
     check(3_000, leaf);
 }
 
-/// Forks are taken back or stolen. Jobs are spawned above them, and a task runs beside them.
+/// Forks are taken back or stolen. While a fork is in the deque, a newer job is spawned, which lies
+/// above the fork. A task runs at the same time.
 fn forks() {
     let runtime = Runtime::new(3);
     let ran = Arc::new(AtomicUsize::new(0));

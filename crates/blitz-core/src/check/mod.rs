@@ -56,7 +56,7 @@ use std::sync::{Arc, Weak};
 /// How many preemptions a schedule with priorities has.
 const PREEMPTIONS: Option<usize> = Some(3);
 
-/// Runs `program` in at least this many schedules. A seed replays each of them.
+/// Runs `program` in at least this many schedules. Each schedule has a seed that replays it.
 fn check(schedules: usize, program: impl Fn() + Send + Sync + 'static) {
     let program = Arc::new(balanced(program));
     let replayed = program.clone();
@@ -78,8 +78,8 @@ fn balanced(program: impl Fn() + Send + Sync + 'static) -> impl Fn() + Send + Sy
     }
 }
 
-/// Wraps the program so that time does not pass: no timeout fires, and the watch looks only when it
-/// is turned on. So the watch cannot hide the mistakes of a worker.
+/// Wraps the program so that time does not pass: no timeout fires, and the watch looks only when a
+/// worker turns it on. So the watch cannot hide the mistakes of a worker.
 fn still(program: impl Fn() + Send + Sync + 'static) -> impl Fn() + Send + Sync + 'static {
     move || {
         let_time_stand_still();

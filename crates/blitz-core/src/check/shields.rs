@@ -60,7 +60,7 @@ fn forgotten_before() {
 }
 
 #[test]
-fn a_section_that_was_forgotten_before_keeps_no_pool() {
+fn a_section_that_was_forgotten_before_the_drop_does_not_keep_the_pool() {
     check(2_000, forgotten_before);
 }
 

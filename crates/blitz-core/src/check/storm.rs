@@ -1,4 +1,4 @@
-//! Random programs: tasks and jobs that do random things, on any number of workers.
+//! Random programs: tasks and jobs that do random things, on one to seven workers.
 
 use super::futures::{Event, Gate, Handle, yield_now};
 use super::helping::block_on_at_the_limit;

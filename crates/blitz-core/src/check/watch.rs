@@ -6,8 +6,8 @@ use super::{Runtime, canary, check, spawn};
 use crate::block_on;
 use blitz_parts::prim::Step;
 
-/// Two pairs of tasks open gates for each other. A task lands in the LIFO slot of the worker that
-/// opened its gate.
+/// There are two pairs of tasks. The two tasks of a pair open gates for each other. A task lands in
+/// the LIFO slot of the worker that opened its gate.
 fn eager() {
     let runtime = Runtime::new(2);
     let pairs = [0, 1].map(|_| {
@@ -37,8 +37,8 @@ fn lifo_1_the_watch_takes_tasks_beside_their_owners() {
     check(4_000, eager);
 }
 
-/// One poll fills the slot again and again: each task evicts the one before it. So the watch finds
-/// the owner in the same poll twice, and takes a task concurrently with the next eviction.
+/// One poll fills the slot again and again: each woken task evicts the task before it. So the watch
+/// may find the owner in the same poll twice, and take a task concurrently with the next eviction.
 fn evicting() {
     let runtime = Runtime::new(2);
     let root = runtime.spawn(async {

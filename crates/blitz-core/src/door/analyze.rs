@@ -162,7 +162,8 @@ impl<R> fmt::Display for Analysis<R> {
 /// a job's handle, instead of joining it, does not lengthen the span.
 ///
 /// An analysis inside another analysis measures its own closure. The work of that closure also
-/// counts for the outer analysis.
+/// counts for the outer analysis. If jobs have not run when the inner closure returns, the outer
+/// analysis runs them before it returns, and their work counts only there.
 ///
 /// ```
 /// let analysis = blitz::analyze(|| blitz::join(|| 1, || 2));

@@ -173,11 +173,11 @@ impl PoolBuilder {
     /// [`Pool::block_on`], so that time does not pass while the future runs there. A thread that is
     /// already a worker of another pool stays there, and does not become a worker of this one.
     ///
-    /// Other threads may use the pool, too. If one of them waits for the pool, or spawns a task,
-    /// while the thread that built it is in none of its operations, the pool starts a thread that
-    /// replaces the builder's thread for good. Then time may pass while a future runs in
-    /// `block_on`, as `blitz::time::pause` describes for threads that are not workers. While a task
-    /// runs, the clock never jumps.
+    /// Other threads may use the pool, too. If one of them waits for the pool, or spawns a task or
+    /// job, while the thread that built the pool is in none of its operations, the pool starts a
+    /// thread that takes over that thread's part for good. Then time may pass while a future runs
+    /// in `block_on`, as `blitz::time::pause` describes for threads that are not workers. While a
+    /// task runs, the clock never jumps.
     ///
     /// ```
     /// use blitz::time::{Duration, Instant, sleep};
@@ -270,8 +270,8 @@ impl PoolBuilder {
         self
     }
 
-    /// Makes the thread that calls `build` worker 0. It takes part in work only while it waits
-    /// inside one of the pool's operations.
+    /// Makes the thread that calls `build` worker 0. This thread takes part in work only while it
+    /// is inside one of the pool's operations.
     ///
     /// When the pool is dropped the thread is free again. If it drops the pool itself, outside of
     /// the pool's operations, it runs the jobs that are left. Otherwise a new thread runs them.
@@ -417,8 +417,8 @@ impl PoolBuilder {
         self
     }
 
-    /// Sets a handler that is called on each worker's thread after its last job. It gets the
-    /// worker's index. A panic in it goes to the panic handler.
+    /// Sets a handler that each worker's thread calls with the worker's index after its last job.
+    /// With `use_current_thread` worker 0 makes no such call. A panic goes to the panic handler.
     pub fn exit_handler(mut self, handler: impl Fn(usize) + Send + Sync + 'static) -> Self {
         self.config.exit_handler = Some(Box::new(handler));
         self
@@ -428,9 +428,9 @@ impl PoolBuilder {
     ///
     /// It gets the worker's index. A panic in it goes to the panic handler.
     ///
-    /// The worker searches for work once more afterwards, so it runs jobs that the handler spawns
-    /// before it sleeps. The handler is not called for a worker that waits inside an operation,
-    /// such as `join` or `block_on`, nor for threads that are not workers.
+    /// After the call the worker searches for work once more. So jobs that the handler has spawned
+    /// run before the worker sleeps. The handler is not called for a worker that waits inside an
+    /// operation, such as `join` or `block_on`, nor for threads that are not workers.
     pub fn park_handler(mut self, handler: impl Fn(usize) + Send + Sync + 'static) -> Self {
         self.config.park_handler = Some(Box::new(handler));
         self

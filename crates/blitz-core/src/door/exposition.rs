@@ -394,13 +394,13 @@ mod tests {
     use std::time::Duration;
 
     #[test]
-    fn types_without_a_name_and_those_not_shown_are_one_row() {
+    fn types_without_a_number_and_types_that_are_not_shown_are_one_row() {
         let busy = Duration::from_secs(1);
         let mut types = vec![TypeMetrics { name: "a", polls: 1, busy }; TYPES_SHOWN + 2];
         types[3].name = "other";
         let rows = type_rows(&types);
         let others: Vec<_> = rows.iter().filter(|row| row.0 == "other").collect();
-        assert_eq!(others, [&("other", 3, 3 * busy)], "one of the shown and two of the rest");
+        assert_eq!(others, [&("other", 3, 3 * busy)], "one shown row and two other rows");
         assert_eq!((rows.len(), rows.iter().map(|row| row.1).sum::<u64>()), (TYPES_SHOWN, 52));
         types.truncate(3);
         assert_eq!(type_rows(&types).len(), 3, "no row if there are no other types");

@@ -20,7 +20,7 @@ impl PoolBuilder {
     }
 
     /// Settings of a pool whose only worker is the thread that builds it. The thread works only
-    /// while it waits inside the pool's operations.
+    /// while it is inside the pool's operations.
     ///
     /// Same as `workers(1)` and [`use_current_thread`](PoolBuilder::use_current_thread). As in
     /// Tokio, spawned tasks must be `Send`; use a [`LocalSet`](crate::LocalSet) for others. A
@@ -91,7 +91,7 @@ impl PoolBuilder {
 
     /// Same as [`start_handler`](PoolBuilder::start_handler), without the worker's index.
     ///
-    /// Unlike in Tokio, threads for blocking closures do not call it.
+    /// Unlike in Tokio, threads for blocking closures do not call the handler.
     ///
     /// ```
     /// use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};

@@ -123,7 +123,9 @@ impl Handle {
     }
 
     /// Calls `f` on a worker of the team, as [`in_worker`] does. The team is kept at work only
-    /// until `f` has returned: work that the caller runs while it waits may drop the pool.
+    /// until `f` has returned, and not until the caller's wait has ended. While the caller waits,
+    /// it may run other work on top of its frame, and that work may drop the pool. If the caller
+    /// still had a hold, this drop would wait for ever.
     ///
     /// # Panics
     /// If the pool has ended.
@@ -487,7 +489,8 @@ impl Handle {
     /// ```
     ///
     /// # Blocking
-    /// A thread outside every pool blocks.
+    /// A thread outside every pool blocks. A worker does what it does in
+    /// [`block_on`](crate::block_on).
     pub fn block_on<F: Future>(&self, future: F) -> F::Output {
         task::block_on_in(&self.team, future)
     }

@@ -18,8 +18,8 @@ use crate::worker::visit;
 
 /// Runs both closures, potentially at the same time, and returns both results.
 ///
-/// If the caller is a worker, they run on its pool, even if the thread has entered another pool.
-/// Any other thread uses the current or the global pool.
+/// If the caller is a worker, the closures run on its pool, even if the thread has entered another
+/// pool. Any other thread uses the current or the global pool.
 ///
 /// Forking is cheap: a `join` whose second closure is not stolen costs a few nanoseconds. So a
 /// sequential cut-off is rarely needed, unless a leaf is only a few instructions.
@@ -257,7 +257,8 @@ where
 /// Runs `f` on the current pool, or on the global one, and returns at once.
 ///
 /// Await the handle in async code, or join it elsewhere. Dropping it detaches the job, which still
-/// runs. Jobs that one worker spawns run newest first on that worker.
+/// runs. Of the jobs that jobs spawn on one worker, that worker runs the newest first. Of the jobs
+/// that tasks spawn, it runs the oldest first.
 ///
 /// ```
 /// let handle = blitz::spawn_cpu(|| 6 * 7);
@@ -376,6 +377,8 @@ pub fn yield_job() -> Option<Yield> {
 }
 
 /// Runs one of the current worker's own jobs, if there is one. Returns `None` outside a pool.
+///
+/// The job is this worker's oldest own job, or a job that only this worker may run.
 ///
 /// ```
 /// assert_eq!(blitz::yield_local(), None);

@@ -23,7 +23,8 @@ impl LocalSet {
     /// ```
     ///
     /// # Blocking
-    /// A thread outside every pool blocks.
+    /// A thread outside every pool blocks. A worker does what it does in
+    /// [`block_on`](crate::block_on).
     pub fn block_on<F: Future>(&self, on: impl Into<Handle>, future: F) -> F::Output {
         on.into().block_on(self.run_until(future))
     }

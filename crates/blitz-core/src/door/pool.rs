@@ -513,7 +513,8 @@ impl Pool {
     /// ```
     ///
     /// # Blocking
-    /// A thread outside every pool blocks.
+    /// A thread outside every pool blocks. A worker does what it does in
+    /// [`block_on`](crate::block_on).
     pub fn block_on<F: Future>(&self, future: F) -> F::Output {
         task::block_on_in(&self.team, future)
     }

@@ -33,7 +33,10 @@ impl<'a> Here<'a> {
     }
 
     /// Runs both closures, potentially at once, as [`join`](crate::join) does. `a` runs right here
-    /// and need not be `Send`; the argument of `b` says whether a thief has taken it.
+    /// and need not be `Send`.
+    ///
+    /// The first argument of each closure is the worker that runs it. The second argument of `b`
+    /// says whether a thief has taken `b`.
     ///
     /// # Panics
     /// If a closure panics, the other closure still runs to its end, and then the panic continues

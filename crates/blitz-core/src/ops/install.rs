@@ -41,8 +41,8 @@ pub(crate) fn alone<R>(owner: Owner<'_>, op: impl FnOnce() -> R) -> R {
 }
 
 /// Works like [`in_worker`], for a thread that is not a worker of `team`. A foreign thread blocks.
-/// A worker of another pool keeps working for that pool while it waits, because the job may depend
-/// on it.
+/// A worker of another pool keeps working for its own pool while it waits, because `op` may depend
+/// on work of that pool.
 #[cold]
 fn in_worker_cold<OP, R>(team: &Team, op: OP) -> R
 where

@@ -1,8 +1,8 @@
 //! `join`: two closures, potentially at once.
 //!
-//! `join` turns `b` into a job in this frame, forks it, and runs `a`. Then it usually takes `b`
-//! back. If `b` was stolen, it waits for the thief. The frame must outlive both closures, so a
-//! panic of `a` is held back until `b` is done.
+//! `join` turns `b` into a job in its own frame, forks the job, and runs `a`. Then `join` usually
+//! takes `b` back. If `b` was stolen, `join` waits for the thief. The frame must outlive both
+//! closures, so a panic of `a` is held back until `b` is done.
 
 use super::install::{alone, in_worker};
 use crate::base::panic::{self, Payload};
@@ -27,11 +27,12 @@ impl FnContext {
         FnContext { migrated, stays_here: PhantomData }
     }
 
-    /// Whether a worker that looked for work took the closure.
+    /// Whether a worker that looked for work took the closure, or took the whole call.
     ///
-    /// Then the closure usually runs on another thread than the one that called `join_context`. It
-    /// runs on the same thread if that worker, in a wait for something else, took its own oldest
-    /// fork.
+    /// A worker takes the whole call if the caller is not a worker of the pool: then both closures
+    /// have migrated. A closure that has migrated usually runs on another thread than the one that
+    /// called `join_context`. It runs on the same thread if the calling worker, in a wait for
+    /// something else, took its own oldest fork.
     #[inline]
     #[must_use]
     pub fn migrated(&self) -> bool {
@@ -78,7 +79,8 @@ where
     // SAFETY: every way out of this function takes the job back, or finds that it cannot and waits
     // for its latch; `B` and `RB` are `Send`; the word is used once.
     let work = unsafe { job.as_work() };
-    // SAFETY: as above; forks that `a` leaves behind were taken back when it returned, or unwound.
+    // SAFETY: as above. Forks inside `a` are newer than this fork. Each of them was taken back, or
+    // has run, by the time `a` returns or unwinds.
     let place = unsafe { owner.jobs().fork(work) };
     let or_finish = |ran: thread::Result<RA>| match ran {
         Ok(ra) => ra,
@@ -100,7 +102,7 @@ where
     (ra, rb)
 }
 
-/// The current worker, on a thread that is known to be one.
+/// The current worker, on a thread that is known to be a worker.
 #[inline(always)]
 fn owner_again<'a>() -> Owner<'a> {
     match current() {
@@ -148,8 +150,8 @@ where
     // which this worker has waited (the deque's O11). This frame owns the job.
     let latch = unsafe { Header::latch(job.header()) };
     if !latch.probe_for_a_moment() {
-        // The deque is empty here: newer jobs have run, and the thief that took our job took all
-        // older ones before. Jobs that come from now on lie above the mark.
+        // The deque is empty here. The newer jobs have run. Thieves take the oldest job first, so
+        // they took all older jobs before ours. Jobs that come from now on lie above the mark.
         owner.wait_until(latch, owner.jobs().mark(), help(owner.team(), None));
     }
     // SAFETY: the latch is set, and the result is taken once.

@@ -10,8 +10,10 @@
 //!  task of the whole tree, or half of the yield queue of a worker that is stuck
 //! ```
 //!
-//! A worker that takes a task of the tree also moves other tasks of the same signal word into its
-//! yield queue: those behind the task, or half of the others if the part belongs to another worker.
+//! A worker that takes a task of its own part as its next own task also moves the tasks behind it
+//! in the same signal word into its yield queue. A worker that has no task of its own takes one of
+//! another worker's part, and moves half of the others in that signal word into its yield queue. In
+//! a turn of the queue or of other work, a worker takes a single task.
 //!
 //! A task gets a slot when it first needs one: when it is put into the tree, or begins to wait. So
 //! a task that ends in its first poll, on the worker that spawned it, never gets one. Waking a
@@ -222,7 +224,7 @@ impl<'a> Tasks<'a> {
         let keep = |task| self.keep_signalled(task);
         let taken = part.tree.take_beside(place, self.room_for_others(), keep);
         count_kept(self.team(), part, &part.marks.taken_elsewhere, taken);
-        // No other thread could see them while they moved.
+        // No other thread could see these tasks while they moved.
         self.notify_of_ring();
     }
 

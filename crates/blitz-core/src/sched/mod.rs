@@ -11,9 +11,12 @@
 //!  own tasks if that worker is stuck
 //! ```
 //!
+//! After about every 10 us of polls the queue goes first, too (see `state/tick`).
+//!
 //! Tasks use the sleep protocol of jobs: putting a task where other workers can take it wakes a
-//! sleeper, unless a worker already searches. No worker takes from the LIFO slot of another: if the
-//! owner is stuck, the watch moves the task in the slot to the queue.
+//! sleeper, unless a worker already searches. As long as tasks are polled, no worker takes from the
+//! LIFO slot of another worker. If the owner is stuck, the watch moves the task in the slot to the
+//! queue.
 //!
 //! Both schedulers use `tasks`; `stealing` and `bitmap` implement one scheduler each.
 

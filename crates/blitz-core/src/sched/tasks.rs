@@ -40,8 +40,9 @@ impl Tasks<'_> {
     }
 
     /// Whether this is the stealing scheduler, and other workers take tasks out of this worker's
-    /// ring. Without stealing, the watch rescues only the newest task of a stuck worker: the others
-    /// wait where they were woken. The bitmap scheduler puts woken tasks into its tree instead.
+    /// ring. Without stealing, tasks in the ring of a stuck worker wait: the watch rescues only the
+    /// newest task, from the LIFO slot. The bitmap scheduler puts woken tasks into its tree, and
+    /// not into the ring.
     fn shares_ring(self) -> bool {
         self.team().config.stealing && self.team().bitmap().is_none()
     }
@@ -85,7 +86,8 @@ impl Tasks<'_> {
 
     /// Returns how long some workers have waited for a processor, and the polls of all workers.
     ///
-    /// These workers are this one and those with the next numbers.
+    /// The waits are those of this worker and of the workers with the next indices, up to
+    /// [`CROWD_ASKS`] workers in all.
     #[cold]
     fn totals(self) -> Totals {
         let (team, count) = (self.team(), self.team().num_with_spares());
@@ -180,7 +182,8 @@ impl Tasks<'_> {
         let task = match self.part() {
             None => self.take_batch((tick.spell() / 2).max(1))?,
             Some(part) => {
-                // The newest task is not in the tree, and goes first at most three times in a row.
+                // The task in the LIFO slot is not in the tree. It goes first, at most three times
+                // in a row.
                 if self.queues.has_lifo() && self.own().tasks.lifo_polls.get() < LIFO_POLLS_MAX {
                     return None;
                 }
@@ -203,8 +206,8 @@ impl Tasks<'_> {
         }
     }
 
-    /// Steals half of the tasks of a stuck worker. If all workers are busy, no other worker would
-    /// take its tasks.
+    /// Steals half of the tasks of a stuck worker. Otherwise, while all other workers are busy, no
+    /// worker would take these tasks.
     ///
     /// A worker counts as stuck if it has begun no poll since this worker's last fair turn. Each
     /// call looks at a different worker.
@@ -298,13 +301,14 @@ impl Tasks<'_> {
             thread::set_slice(thread::current(), None);
         }
         if noted.lost {
-            // If this is a spare, it may no longer be needed.
+            // If this worker is a spare, it may no longer be needed. It checks that when the turn
+            // of other work comes.
             self.own().tasks.tick.repeat_turn_of_others();
         }
     }
 
-    /// Polls a task that is `timed`, or that lies on top of a job. Not inlined: most polls are
-    /// neither, and need fewer registers without this.
+    /// Polls a task whose poll is `timed`, or runs on top of a job. Not inlined: most polls are
+    /// neither timed nor on top of a job, and need fewer registers without this code.
     #[cold]
     #[inline(never)]
     fn poll_apart(self, task: Runnable, timed: bool) -> Ran {
@@ -333,8 +337,8 @@ impl Tasks<'_> {
         ran
     }
 
-    /// Marks the worker as about to sleep while `f` runs. So user code inside `f` puts no tasks
-    /// where only this worker looks.
+    /// Calls `f` while this worker is about to sleep, or will poll no task for some other reason.
+    /// Tasks that are woken or spawned inside `f` go where all workers look.
     pub(crate) fn while_parking<R>(self, f: impl FnOnce() -> R) -> R {
         let parking = &self.own().tasks.parking;
         let before = parking.replace(true);

@@ -69,7 +69,7 @@ mod tests {
     }
 
     #[test]
-    fn a_theft_makes_it_start_anew() {
+    fn after_a_theft_the_backoff_starts_anew() {
         let backoff = Backoff::default();
         for _ in 0..5 {
             kept(&backoff, 1);

@@ -185,7 +185,7 @@ impl Blocking {
         self.unfinished() == 0
     }
 
-    /// Notes that a closure has run and its handle is complete. Returns whether none is left.
+    /// Notes that a closure has run and its handle is complete. Returns whether no closure is left.
     pub(crate) fn has_ended(&self, id: Id) -> bool {
         let mut state = self.shared.lock();
         let listed = state.listed.remove(&id);

@@ -30,7 +30,7 @@ impl Scheduler {
     /// The environment variable that sets the scheduler of pools whose builder chooses none.
     pub const VARIABLE: &'static str = "BLITZ_SCHEDULER";
 
-    /// The name in the variable.
+    /// The name of the scheduler, as the variable has it.
     ///
     /// ```
     /// assert_eq!(blitz::Scheduler::Signal.name(), "signal");

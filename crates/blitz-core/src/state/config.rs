@@ -20,17 +20,20 @@ use std::time::Duration;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum WaitPolicy {
-    /// Any job or task. The worker takes its own jobs first, then those of the worker that runs the
-    /// awaited job, then any other, as in Rayon. No core idles while there is work. The default.
+    /// Any job or task. Of the jobs, the worker takes its own first, then those of the worker that
+    /// runs the awaited job, then any other, as in Rayon. No core idles while there is work. The
+    /// default.
     ///
-    /// Inside a task a wait follows [`DescendantsOnly`](Self::DescendantsOnly): other tasks would
-    /// wait in turn on the same stack.
+    /// Inside a task a wait follows [`DescendantsOnly`](Self::DescendantsOnly). Otherwise the
+    /// worker would poll other tasks on top of the waiting task, and these might wait, too, on the
+    /// same stack.
     #[default]
     StealAnything,
-    /// Only the worker's own jobs and descendants of the awaited job. If there are none, the worker
-    /// parks. So code may hold a lock across a `join`: no unrelated job that wants the lock can
-    /// start on top of the holder's stack. One exception: broadcast jobs still run, because the
-    /// awaited job may wait for the broadcast. The price: a core can idle while there is work.
+    /// Only own jobs that are newer than the operation that waits, and descendants of the awaited
+    /// job. If there are none, the worker parks. So code may hold a lock across a `join`: no
+    /// unrelated job that wants the lock can start on top of the holder's stack. One exception:
+    /// broadcast jobs still run, because the awaited job may wait for the broadcast. The price: a
+    /// core can idle while there is work.
     ///
     /// While a worker waits for something outside its pool, such as another pool or a closure of
     /// `spawn_blocking`, it also polls tasks and runs jobs from outside, because what it waits for

@@ -79,7 +79,7 @@ pub(crate) fn is_of_schedule(stamp: u32) -> bool {
 /// The stamp of a task that is polled at `now`. Its resolution is about half a millisecond. It is
 /// even, so it differs from every value of [`stamp`]. It wraps around after a week or more.
 #[inline]
-#[expect(clippy::cast_possible_truncation, reason = "it goes round")]
+#[expect(clippy::cast_possible_truncation, reason = "the stamp wraps around")]
 pub(crate) fn coarse(now: u64) -> u32 {
     ((now >> COARSE_BITS) as u32) << 1
 }
@@ -122,7 +122,7 @@ const OF_SCHEDULE: u32 = 1;
 ///
 /// It wraps around in three minutes or more: a task that waits longer looks as if it waited less.
 /// It counts ticks, because the rate of ticks may be refined in between.
-#[expect(clippy::cast_possible_truncation, reason = "it goes round")]
+#[expect(clippy::cast_possible_truncation, reason = "the stamp wraps around")]
 fn stamp() -> u32 {
     (ticks::now() >> STAMP_BITS) as u32 | OF_SCHEDULE
 }

@@ -1,9 +1,9 @@
 //! Decides whether a worker with many tasks from the driver wakes another worker.
 //!
-//! If all processors are taken, perhaps by the clients of a server, a second worker only takes one
-//! from another thread, and the two workers take turns. Then it can be better to have one worker.
-//! But one worker also gets a smaller share of the processors than two. Which is better depends on
-//! the other threads, so the pool tries both:
+//! If all processors are taken, perhaps by the clients of a server, a second worker only takes a
+//! processor from another thread, and the two workers take turns. Then it can be better if one
+//! worker polls all tasks alone. But one worker also gets a smaller share of the processors than
+//! two workers. Which is better depends on the other threads, so the pool tries both:
 //!
 //! ```text
 //!          workers wait much, and were helped for long enough
@@ -12,11 +12,14 @@
 //!      └────── no worker was woken for long enough ───────────────┘
 //! ```
 //!
-//! Workers *wait much* if, together, they were ready to run without a processor for more than one
-//! part in [`CROWD_WAIT_PART`] of a trial. So a pool that has enough processors stays HELPED. While
-//! it is ALONE, every [`CROWD_REST_MIN`] the best of the last trials is compared with the trial
-//! before. After each time ALONE that was worse, the pool waits four times as long until the next
-//! one. After each time that was no worse, the next one is twice as long.
+//! Workers *wait much* if, together, they were ready to run without a processor for more than
+//! `1 / CROWD_WAIT_PART` of a trial ([`CROWD_WAIT_PART`]). So a pool that has enough processors
+//! stays HELPED. While the pool is ALONE, it compares polls every [`CROWD_REST_MIN`]: the best of
+//! the trials since the last comparison with the last HELPED trial.
+//!
+//! After a time ALONE that was worse, the pool is HELPED for a while before it tries to be ALONE
+//! again. This while is four times as long after each further time that was worse. After a time
+//! ALONE that was no worse, the next time ALONE is twice as long.
 
 #![forbid(unsafe_code)]
 
@@ -41,7 +44,8 @@ pub(crate) struct Crowd {
 /// What has happened so far.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Totals {
-    /// How long workers were ready to run, but had no processor; zero if the system does not say.
+    /// How long the workers that were asked were ready to run, but had no processor; zero if the
+    /// system does not say.
     pub(crate) waited: Duration,
     /// Polls of all workers of the pool.
     pub(crate) polls: u64,
@@ -59,7 +63,7 @@ enum Mode {
 #[derive(Clone, Copy)]
 struct Alone {
     until: Instant,
-    /// The polls of a trial with help.
+    /// The polls of the last trial with help.
     helped: f64,
     /// The most polls of a trial since the last verdict. The worker may begin on the processor of a
     /// client, and the system needs some trials to move it.
@@ -68,7 +72,10 @@ struct Alone {
     verdict: Instant,
 }
 
-/// A trial belongs to one worker: another may add up the waits of other workers.
+/// The begin of a trial.
+///
+/// The worker that began a trial also ends it. The end of another worker could not be compared:
+/// each worker adds up the waits of other workers than the next (see [`Totals`]).
 #[derive(Clone, Copy)]
 struct Begin {
     worker: usize,
@@ -101,7 +108,8 @@ impl Crowd {
                 let totals = totals();
                 self.mode = match (begin, self.mode) {
                     (Some(begin), _) => self.judge(now, &Trial::new(begin, now, totals)),
-                    // The worker had little to do, so nothing is known.
+                    // The worker that began the trial has not ended it in time, because it had few
+                    // tasks. So nothing is known.
                     (None, Mode::Alone(_)) => Mode::Helped(None),
                     (None, helped) => helped,
                 };
@@ -198,8 +206,8 @@ mod tests {
             self.is_alone(0)
         }
 
-        /// Lets trials pass, with waits and equal polls, until the pool is in the mode `alone`.
-        /// Returns how long that took.
+        /// Lets trials pass, with waits and equal polls, until the pool is alone, or is not alone,
+        /// as `alone` says. Returns how long that took.
         fn until(&mut self, alone: bool) -> Duration {
             let begin = self.now;
             while self.trial(true, 100) != alone {}

@@ -28,7 +28,8 @@ pub(crate) struct Insight {
     /// How long the worker looked for work before it stole some.
     pub(crate) steals: Times,
     pub(crate) states: States,
-    /// The worker's progress when it entered `block_in_place`, plus one; zero outside of it.
+    /// The worker's progress (see `Worker::progress`) when it entered `block_in_place`, plus one;
+    /// zero outside of `block_in_place`.
     pub(crate) in_place: Counter,
 }
 
@@ -110,7 +111,7 @@ impl Sum {
     }
 }
 
-/// Polls, or jobs, of a worker that readers have seen.
+/// The part of a worker's polls, or of its jobs, that readers have seen.
 #[derive(Default)]
 struct Busy {
     /// The ticks of the polls, or jobs, that have ended.

@@ -72,7 +72,7 @@ mod tests {
         let mut entry = NameEntry::new(names.clone(), "journal".into());
         assert_eq!(names.get(id), None);
         entry.register(|| Some(id));
-        entry.register(|| panic!("it has its id"));
+        entry.register(|| panic!("the entry has its id"));
         assert_eq!(names.get(id).as_deref(), Some("journal"));
         drop(entry);
         assert_eq!(names.get(id), None);

@@ -262,17 +262,17 @@ mod tests {
             started.set(Some(index));
             Ok(())
         };
-        let called = spares.call(Duty::Relief, || unreachable!("there is one"), again);
+        let called = spares.call(Duty::Relief, || unreachable!("worker 7 exists"), again);
         assert!(matches!(called, Called::Comes) && started.get() == Some(7));
     }
 
     #[test]
-    fn a_call_for_relief_that_was_refused_does_not_stand_for_the_next() {
+    fn after_a_refused_call_for_relief_the_next_call_is_made() {
         let (spares, started) = (Arc::new(Spares::new(1)), RefCell::default());
         assert!(matches!(call(&spares, &started), Called::Comes));
         let rest = started.borrow()[0].clone();
         assert_eq!(rest.first_call(), Some(Duty::Seat));
-        let relieve = || spares.call(Duty::Relief, || unreachable!("one is all"), |_, _| Ok(()));
+        let relieve = || spares.call(Duty::Relief, || unreachable!("all exist"), |_, _| Ok(()));
         assert!(matches!(relieve(), Called::NoneLeft));
         let duty = std::thread::spawn({
             let spares = spares.clone();

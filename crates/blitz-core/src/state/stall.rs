@@ -86,8 +86,9 @@ impl StallKind {
     /// The kind of a stall, from how the thread `spent` its recent time and whether it `is_ready`
     /// to run now.
     pub(crate) fn of(spent: Option<(Duration, Shares)>, is_ready: Option<bool>) -> StallKind {
-        // A computing thread may be caught in a page fault. A thread that has computed for long may
-        // be blocked by now.
+        // A computing thread may be in a page fault right now, and so not ready to run: then the
+        // time that it spent decides. It does not decide for a long period, because a thread that
+        // has computed for long may be blocked by now.
         let computed = |(passed, shares): (Duration, Shares)| {
             shares.ran >= passed / 4 * 3 && !passed.is_zero() && passed <= Duration::from_secs(1)
         };
@@ -273,7 +274,8 @@ struct Desk {
     unwritten: u64,
 }
 
-/// More reports than this wait only if the handler blocks.
+/// How many reports wait at most; further ones are dropped. So many wait only if the handler
+/// blocks.
 const DUE_MAX: usize = 256;
 
 /// A line is written at most this often.

@@ -1,8 +1,9 @@
 //! Tells the relief worker which polls are long.
 //!
 //! Only processor time counts: the thread may wait for a processor during a poll. But reading the
-//! processor clock is a system call, and would be a tenth of the cost of a request. So each poll is
-//! measured by the quick clock, and the processor clock is read only in two cases:
+//! processor clock is a system call. A reading for each poll would be a tenth of the cost of a
+//! request. So each poll is measured by the quick clock, and the processor clock is read only in
+//! two cases:
 //!
 //! - A poll took long by the quick clock.
 //! - A poll begins, and the last reading is older than [`RELIEF_CLOCK_EVERY`].

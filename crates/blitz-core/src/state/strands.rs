@@ -1,9 +1,9 @@
 //! The work and the span of a computation, measured while one worker runs it.
 //!
-//! A strand is code between two forks, joins or ends. The sum of all strands is the work. Each
-//! moment lies at the end of a path of strands that depend on each other, from the begin of the
-//! computation; the longest path is the span. A burdened path is longer by the cost of a steal for
-//! each piece of work on it that another worker would have to steal.
+//! A strand is code between two forks or joins, or between one of these and the begin or end of a
+//! job. The sum of all strands is the work. Strands that depend on each other form paths, which
+//! begin where the computation begins. The longest path is the span. A burdened path is longer by
+//! the cost of a steal for each piece of work on it that another worker would have to steal.
 
 #![forbid(unsafe_code)]
 
@@ -14,7 +14,7 @@ use std::collections::HashMap;
 /// How many times the cost of reading the clock is measured. The minimum counts.
 const READINGS: usize = 64;
 
-/// How far a moment is from the begin, in ticks.
+/// How far a moment is from the begin of the computation, along the longest path, in ticks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Path {
     pub(crate) span: u64,
@@ -69,7 +69,7 @@ pub(crate) struct Strands {
     /// When the current strand began; `None` between strands.
     begun: Cell<Option<u64>>,
     work: Cell<u64>,
-    /// Where the current strand is.
+    /// How far the current strand is from the begin of the computation.
     path: Cell<Path>,
     /// The farthest end of a job.
     farthest: Cell<Path>,
@@ -319,7 +319,7 @@ mod tests {
         strands.join(Joint::Job(7), || ());
         assert_eq!(span(&strands), 410);
         strands.join(Joint::Job(7), || ());
-        assert_eq!(span(&strands), 410, "it was joined already");
+        assert_eq!(span(&strands), 410, "the job was joined already");
     }
 
     #[test]
@@ -333,7 +333,7 @@ mod tests {
         strands.join(job, || strands.run_early(job, || add(100)));
         assert_eq!(span(&strands), 110);
         strands.run_job(begin, Some(job), || ());
-        strands.run_early(job, || unreachable!("it has run"));
+        strands.run_early(job, || unreachable!("the job has run"));
         assert_eq!(span(&strands), 110);
     }
 

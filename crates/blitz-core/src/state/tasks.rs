@@ -35,7 +35,8 @@ pub(crate) struct OwnTasks {
     pub(crate) lifo_polls: Cell<u32>,
     /// Whether there may be a task in the batch buffer.
     pub(crate) has_batch: Cell<bool>,
-    /// Whether this worker is between its last task and sleep. Tasks woken then go to the queue.
+    /// Whether tasks that are woken or spawned on this worker go to the queue. See
+    /// `Tasks::while_parking`.
     pub(crate) parking: Cell<bool>,
     /// The worker that the next fair turn looks at, and how many polls that worker had begun at the
     /// last fair turn.
@@ -79,7 +80,8 @@ impl TaskQueues {
         self.ring.len() + self.batch.len() + usize::from(self.has_lifo())
     }
 
-    /// Takes the task out of the LIFO slot, because the owner is stuck. Any thread may call it.
+    /// Takes the task out of the LIFO slot, because the owner is stuck or the team ends. Any thread
+    /// may call this.
     pub(crate) fn rescue(&self) -> Option<Runnable> {
         self.lifo.take()
     }

@@ -7,7 +7,7 @@
 //! ```text
 //!  poll ─▶ one of BUDGET_PER_TICK  ──spent──▶ maintenance: new intervals from the average
 //!    ├───▶ one of `interval`       ──spent──▶ the queue, mail and jobs from outside go first, once
-//!    ├───▶ one of `brief`          ──spent──▶ the queue goes first, once, if it has any
+//!    ├───▶ one of `brief`          ──spent──▶ the queue goes first, once, if it has tasks
 //!    └───▶ one of POLLS_PER_SAMPLE ──spent──▶ this poll is timed
 //!  job ─▶ one of `interval`, too, counted by itself
 //! ```
@@ -157,7 +157,8 @@ impl Tick {
         }
         let each = self.all_timed || detail != Detail::Sample;
         self.samples.set(if each { 1 } else { POLLS_PER_SAMPLE });
-        // The sample is due in this step or a later one, and never after the old number of polls.
+        // The next sample may come sooner than planned, but not before the end of this step, whose
+        // polls `is_due` has still to subtract.
         self.until_sample.set(self.until_sample.get().min(self.samples.get()).max(self.step.get()));
         self.stamp_mask.set(if detail == Detail::Whole { 0 } else { Tick::STAMP_MASK });
     }
@@ -242,8 +243,8 @@ impl Tick {
         self.turn.get() == Turn::Own
     }
 
-    /// Lets work that is not the worker's own go first again. For example, the last such turn was
-    /// used for something else.
+    /// Lets work that is not the worker's own go first next time, too. The caller needs this, for
+    /// example, if it used the last such turn for something else.
     pub(crate) fn repeat_turn_of_others(&self) {
         self.turn.set(Turn::Others);
     }
@@ -464,7 +465,7 @@ mod tests {
     }
 
     #[test]
-    fn one_poll_of_a_sample_is_timed() {
+    fn one_poll_in_each_sample_interval_is_timed() {
         let tick = Tick::new(false, false);
         let timed = (0..4 * POLLS_PER_SAMPLE).filter(|_| tick.begin_poll()).count();
         assert_eq!(timed, 4);

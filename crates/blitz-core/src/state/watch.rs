@@ -142,6 +142,6 @@ mod tests {
             meet(&watch, || Ok(thread::current()));
         }
         assert!(watch.is_on());
-        meet(&watch, || unreachable!("it is on"));
+        meet(&watch, || unreachable!("the watch is on"));
     }
 }

@@ -99,7 +99,7 @@ where
         self.id.number()
     }
 
-    /// Runs the job, unless its handle has run it.
+    /// Runs the job, unless its handle has run or aborted it.
     pub(crate) fn run(&self) {
         let mut state = self.lock();
         if !matches!(state.stage, Stage::Queued(_)) {

@@ -47,7 +47,8 @@ impl Team {
         debug_assert!(set.is_ok(), "a team has one context");
     }
 
-    /// Enters the context on the current thread, a worker of the team, and for every aside on it.
+    /// Enters the context on the current thread, a worker of the team. Each aside that begins on
+    /// this thread enters the context again.
     pub(crate) fn be_inside(&self) -> Option<Inside> {
         self.ambient().map(Inside::begin)
     }

@@ -149,7 +149,7 @@ impl Team {
         self.watch_left();
         match self.sleep().driver() {
             Some(driver) => Ok(driver),
-            None => unreachable!("it was just plugged in"),
+            None => unreachable!("the driver was just plugged in"),
         }
     }
 

@@ -69,7 +69,8 @@ impl Team {
         self.tasks.may_have() || self.workers().any(has_any)
     }
 
-    /// How many tasks wait, run or are in a queue, at some recent moment.
+    /// About how many tasks are left, at some recent moment: the tasks that have waited, and those
+    /// in queues. A task of both kinds counts twice.
     pub(crate) fn tasks_left(&self) -> usize {
         let of = |worker: &Worker| worker.queues.len() + worker.queues.owned.len();
         self.tasks.len() + self.workers().map(of).sum::<usize>()

@@ -66,7 +66,8 @@ impl<'a> Owner<'a> {
         }
     }
 
-    /// As [`note`](Self::note), with a reading of the clock. It costs more than the rest.
+    /// Works like [`note`](Self::note), for a caller that has read the clock already. Reading the
+    /// clock costs more than the rest of a note.
     fn note_at(self, now: u64, kind: Kind, aux: u8, id: u64, arg: u16) {
         if self.worker().insight.recorder.rare.is_on() {
             self.note_unrecorded(now, 0, 0);

@@ -229,7 +229,8 @@ impl Worker {
         self.insight.in_place.get() == self.progress() + 1
     }
 
-    /// A count that grows when the worker begins a poll or a job, and when it forks.
+    /// A count that grows when the worker begins a poll or a job, and when it forks or pushes a
+    /// job.
     pub(crate) fn progress(&self) -> u64 {
         self.queues.counters.polled.get() + self.counters.executed.get() + self.deque.pushes()
     }

@@ -7,8 +7,9 @@
 //! worker has neither forked nor pushed a job since a thief last looked.
 //!
 //! No kind of work can keep another waiting for ever. Once per interval of polls and jobs, work
-//! from elsewhere goes first. Every second time that a worker has no own task, it looks into the
-//! task queue before it takes an own job.
+//! from elsewhere goes first. In between, the task queue goes first now and then (see
+//! `state/tick`). Every second time that a worker has no own task, it looks into the task queue
+//! before it takes an own job.
 
 #![forbid(unsafe_code)]
 

@@ -21,8 +21,8 @@ pub(crate) fn push_or_inject(team: &Team, work: Work, number: impl FnOnce() -> O
     }
 }
 
-/// Posts a job that no caller waits for. If the pool's worker is a lent thread that is away,
-/// another thread takes its place.
+/// Posts a job, for a caller that does not wait for it. If the pool's worker is a lent thread that
+/// is away, another thread takes its place. A caller that waits sees to that by `wait_outside`.
 pub(crate) fn inject(team: &Team, work: Work) {
     sched::inject(team, work);
     need_worker(team);

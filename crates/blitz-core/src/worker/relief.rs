@@ -54,9 +54,9 @@ impl Owner<'_> {
             }
             return Relieved::Sits;
         }
-        // Let forks take their usual path again. A worker that forks would do so by itself at its
-        // next fork. A worker that only pushes would not, and each of its pushes would announce
-        // work.
+        // Let forks take their usual path again. A worker that forks would return to this path by
+        // itself, at its next fork. A worker that only pushes would not, and each of its pushes
+        // would announce work.
         self.team().workers().for_each(|worker| self.team().end_call_at_forks(worker));
         if takes_seat {
             return Relieved::Sits;

@@ -121,8 +121,8 @@ impl Owner<'_> {
     /// `woken` is the number of workers that it woke when it stopped searching.
     ///
     /// A poster that has seen this worker search leaves its work to this worker. But the work that
-    /// this worker found may block it. The watch already knows the jobs and tasks of single
-    /// workers.
+    /// this worker found may block it. Work in the queues of a single worker does not matter here:
+    /// the watch already knows of it.
     pub(super) fn leave_the_rest(self, woken: usize) {
         let team = self.team();
         self.counters.wakes_sent.add(woken as u64);
@@ -134,7 +134,7 @@ impl Owner<'_> {
     }
 
     /// Does one idle round, which may be a sleep. `latch` is the latch that this worker waits for,
-    /// if any. Returns the result of the driver, if this worker was in it.
+    /// if any. If the worker slept in the driver, dispatches its events and returns the result.
     pub(super) fn no_work_found(self, idle: &mut Idle, latch: Option<&JobLatch>) -> Visit {
         if idle.is_sleepy() {
             end_orphaned_sections_when_idle(self.team());

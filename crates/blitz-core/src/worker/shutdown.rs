@@ -2,10 +2,10 @@
 //!
 //! 1. The pool's handle is dropped: it gives up its count of `task_holds`, then that of `holds`.
 //!    Threads outside the pool can post no more jobs.
-//! 2. Every shielded section of a task has a count of both, too. From now on no section begins. A
-//!    section that is still there when its task has ended was forgotten, and its counts are given
-//!    back. When `task_holds` is zero, no task is polled any more, and all are cancelled (see
-//!    `sched/cancel`). Jobs go on, because a job may wait for a task's end.
+//! 2. Every shielded section of a task has a count of both, too. From now on a section begins only
+//!    inside another section. A section that is still there when its task has ended was forgotten,
+//!    and its counts are given back. When `task_holds` is zero, no task is polled any more, and all
+//!    are cancelled (see `sched/cancel`). Jobs go on, because a job may wait for a task's end.
 //! 3. Every detached job gives up its count of `holds` when it has run. A job that spawns another
 //!    job adds the count of the new job before it gives up its own. So `holds` is zero only if
 //!    nothing is left.
@@ -23,9 +23,9 @@
 //!
 //! The thread that a pool has adopted (see `state/adoption`) is free when the handle is gone. If
 //! it drops the handle outside the pool's operations, it works as the pool's threads do until
-//! step 5. In all other cases a new thread takes its place. The thread that drops the handle starts
-//! the new thread, or the adopted thread does so at the end of its current operation, unless
-//! nothing is left to do then.
+//! step 5. In all other cases a new thread takes its place. If the adopted thread is inside an
+//! operation, it starts the new thread at the end of that operation, unless nothing is left to do
+//! then. Otherwise the thread that drops the handle starts the new thread.
 
 #![forbid(unsafe_code)]
 

@@ -103,8 +103,9 @@ impl Owner<'_> {
             if self.seat.lose(&self.team().seats) {
                 self.team().fill_seat();
             }
-            // If too many threads ran before, no seat has become free. If another blocked worker
-            // still has its seat, the watch gives that seat to a spare.
+            // If too many threads ran before, no seat has become free, and no spare was called. So
+            // notify the watch: if another blocked worker still has its seat, the watch gives that
+            // seat to a spare.
             self.team().watch_left();
         }
         let depth = &self.own().without_seat;

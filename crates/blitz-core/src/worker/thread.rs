@@ -155,10 +155,10 @@ pub(super) fn start_successor(team: &Team) -> bool {
 
 /// Lets the adopted thread leave for good at the end of a visit.
 ///
-/// The reason is that the handle is gone, or that another thread waits for the pool of a lent
-/// thread. The adopted thread runs the work that is there; another thread takes its place for later
-/// work. Returns whether the adopted thread has left. If not, the system starts no thread, and the
-/// pool may need this thread.
+/// The adopted thread leaves because the handle is gone, or because the thread is only lent and
+/// another thread waits for the pool. The adopted thread runs the work that is there. Another
+/// thread takes its place for later work. Returns whether the adopted thread has left. If not, the
+/// system starts no thread, and the pool may need the adopted thread.
 pub(super) fn hand_over(owner: Owner<'_>) -> bool {
     let team = owner.team();
     let _aside = Aside::begin();

@@ -87,7 +87,8 @@ fn replace_lent(team: &Team) {
     if other && team.adoption.end() && !start_successor(team) {
         // The lent thread stays the worker: no other thread can be started.
         team.adoption.resume();
-        // If a thread dropped the handle meanwhile, it has left the worker to this thread.
+        // If another thread dropped the handle meanwhile, that thread has left the worker to this
+        // thread.
         if team.is_closing() && team.adoption.end() {
             stand_in_for_adopted(team);
         }

@@ -18,9 +18,11 @@
 //! one of them.
 //!
 //! The watch starts when it is first needed, sleeps without a timer while nothing waits and a
-//! worker is in the driver, and never works itself. Each job that is pushed, and each task that a
-//! worker leaves behind, turns it on; forks alone do not. If stalls are reported to the user, each
-//! worker that begins to work turns it on, too, and the watch looks while any worker is awake.
+//! worker is in the driver, and never works itself. A worker that fills its LIFO slot turns the
+//! watch on, and so does a worker that leaves the driver. If the pool may have spares, each job
+//! that is pushed, and each task that a worker leaves behind, turns the watch on, too; forks alone
+//! do not. If stalls are reported to the user, each worker that begins to work turns the watch on,
+//! and the watch looks while any worker is awake.
 
 #![forbid(unsafe_code)]
 
@@ -46,7 +48,7 @@ use std::time::Duration;
 /// The result of a look.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Finding {
-    /// Nothing is left.
+    /// There is nothing to look after: no worker has tasks, or the lease is not free.
     Nothing,
     /// Much has happened since the last look.
     Brisk,
@@ -144,7 +146,7 @@ struct Seen {
     looks: u32,
     /// In how many looks in a row it was blocked, and had used hardly any processor time.
     dozed: u32,
-    /// Whether a spare has its seat although it computes.
+    /// Whether a spare has this worker's seat although the worker computes.
     is_hogged: bool,
     /// How long it has been in the same poll or job without a fork.
     stall: Stall,
@@ -358,7 +360,7 @@ fn call_at_forks(team: &Team, worker: &Worker) {
     }
 }
 
-/// Gives a seat to a relief worker that is stuck. Returns whether it did.
+/// Gives a seat to a stuck worker if it is the relief worker. Returns whether it was.
 fn retire_relief(team: &Team, worker: &Worker) -> bool {
     let is_retired =
         team.sleep().on_relief() == Some(worker.index()) && team.sleep().end_relief(worker.index());
@@ -369,9 +371,9 @@ fn retire_relief(team: &Team, worker: &Worker) -> bool {
     is_retired
 }
 
-/// Gives the seat of a stuck worker to a spare if work waits.
+/// Gives the seat of a stuck worker to a spare, because work waits. If another worker sleeps, wakes
+/// that worker for the work instead.
 fn give_seat_away(team: &Team, worker: &Worker) {
-    // A sleeping worker needs no replacement.
     let gives = !broken(Step::WatchGivesSeats);
     if gives && team.sleep().wake_one() == 0 && worker.seat.lose(&team.seats) {
         fence(SeqCst);
@@ -419,7 +421,7 @@ fn is_any_there(team: &Team) -> bool {
     team.num_workers() > 1 || !team.adoption.is_away()
 }
 
-/// Makes a worker sit down in the driver, if none has been there since the last look.
+/// Makes a worker go to sleep in the driver, if no worker has been there since the last look.
 fn fill_lease(team: &Team, left_at: &mut Option<usize>) -> Finding {
     let now = team.sleep().lease_free_since();
     if std::mem::replace(left_at, now) != now {
@@ -436,7 +438,8 @@ fn fill_lease(team: &Team, left_at: &mut Option<usize>) -> Finding {
     Finding::Slow
 }
 
-/// Calls a spare for a seat that could not be filled before.
+/// Calls a spare for a seat that could not be filled before. If only the relief worker is left,
+/// notifies that worker.
 fn fill_seats(team: &Team) {
     if is_last_for_a_seat(team) {
         team.sleep().tell_relief();
@@ -450,8 +453,8 @@ fn work_is_left(team: &Team) -> bool {
     has_work(team) || team.seats.free() > 0
 }
 
-/// Turns the watch off, and returns whether it is off. It stays on if a slot was filled meanwhile,
-/// and always after the system has refused the heavy fence.
+/// Turns the watch off, and returns whether it is off. It stays on if there is something to look
+/// after again, and always after the system has refused the heavy fence.
 fn turn_watch_off(team: &Team) -> bool {
     team.watch.rest(|| {
         team.sleep().lease_is_free()

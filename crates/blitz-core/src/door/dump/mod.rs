@@ -38,7 +38,7 @@ pub struct Dump {
     pub inactive: usize,
     /// Whether every worker sleeps, not counting resting spares. Then the pool is idle.
     pub all_sleep: bool,
-    /// The jobs event counter. It is even if a worker is about to sleep.
+    /// The jobs event counter. A worker that gets sleepy makes it even, posted work makes it odd.
     pub jec: u32,
     /// Reasons for the pool to go on: its handle, spawned jobs and closures, calls of other threads
     /// that wait for jobs, and shielded sections.

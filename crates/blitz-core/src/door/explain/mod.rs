@@ -373,7 +373,7 @@ impl WaitEdge {
         self.kind
     }
 
-    /// Returns the task, closure or job that is awaited, if it is one.
+    /// Returns the id of the task, closure or job whose end is awaited; `None` for other events.
     #[must_use]
     pub fn target(&self) -> Option<Id> {
         self.target

@@ -15,7 +15,8 @@ use std::time::Duration;
 
 /// How many tasks are probed at most.
 const TASKS_MAX: usize = 1_000;
-/// How many stacks are named at most in all. A lookup takes much longer than a poll.
+/// For how many stacks, of all tasks together, the names of functions are looked up at most. A
+/// lookup takes much longer than a poll.
 const NAMED_MAX: usize = 2_000;
 /// How long a probe waits for the tasks to be polled.
 pub(super) const PATIENCE: Duration = Duration::from_secs(1);
@@ -218,9 +219,9 @@ fn choose(team: &Team, ids: impl Iterator<Item = Id>) -> Vec<TaskRef> {
     ids.filter_map(|id| tasks.remove(&id)).take(TASKS_MAX).collect()
 }
 
-/// How many stacks of each task are named, if `tasks` is the number of tasks with stacks.
+/// For how many stacks of each task the names are looked up, if `tasks` tasks have stacks.
 fn named_each(tasks: usize) -> usize {
-    const { assert!(TASKS_MAX <= NAMED_MAX, "one for each task") };
+    const { assert!(TASKS_MAX <= NAMED_MAX, "a stack for each task") };
     NAMED_MAX / tasks.max(1)
 }
 
@@ -335,7 +336,7 @@ mod tests {
     }
 
     #[test]
-    fn a_probe_keeps_no_other_task() {
+    fn a_probe_keeps_no_reference_to_other_tasks() {
         let (pool, [probed, other]) = pool_with_waiting();
         let busy = keep_busy(&pool);
         std::thread::scope(|scope| {
@@ -366,7 +367,7 @@ mod tests {
     }
 
     #[test]
-    fn probes_on_the_workers_that_they_need_end() {
+    fn a_probe_ends_even_on_the_worker_that_it_needs() {
         let pools = [pool_with_waiting::<1>(), pool_with_waiting::<1>()].map(Arc::new);
         let probing = [0, 1].map(|at| {
             let (own, other) = (pools[at].clone(), pools[1 - at].clone());

@@ -19,7 +19,7 @@ const UNLISTED: &str = "(has not waited yet)";
 #[derive(Clone, Copy, Default)]
 struct Kind {
     alive: usize,
-    /// How long the task has waited that has waited longest.
+    /// The longest time that one of these tasks has waited so far.
     oldest: Duration,
 }
 

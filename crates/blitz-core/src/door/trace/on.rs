@@ -62,7 +62,7 @@ impl Writer {
 }
 
 /// Writes the requested files. Returns the time until a requested trigger may write or fire again;
-/// `None` if there is none.
+/// `None` if no trigger is requested.
 fn serve(
     folders: &mut [Folder],
     triggers: &Triggers,
@@ -95,10 +95,10 @@ struct Folder {
     on: TraceOn,
     /// When a file was last written.
     written: Option<Instant>,
-    /// Whether the current trigger has its file.
+    /// Whether the file for the current request was written.
     is_served: bool,
     files: u64,
-    /// Whether an error was reported. Only the first one is.
+    /// Whether an error was reported. Only the first error is reported.
     is_reported: bool,
 }
 

@@ -78,7 +78,7 @@ const NEEDS_STATE: u64 = 2;
 const BOOT_TIME: u64 = 6;
 const REAL_TIME: u64 = 1;
 
-/// The track of the process. The tracks of threads follow it.
+/// The number of the process's track. The tracks of threads have the numbers after it.
 const PROCESS: u64 = 1;
 
 impl Trace {
