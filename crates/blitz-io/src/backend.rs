@@ -38,7 +38,7 @@ impl fmt::Display for Backend {
     }
 }
 
-/// The backend that was chosen, and the reason if it is not the best one.
+/// The backend that was chosen, and the reason if io_uring was wanted but cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct BackendChoice {

@@ -1,7 +1,8 @@
 //! Items of Tokio: the traits of readers and writers, a channel and locks.
 //!
-//! Sockets, files and drivers take them from here, and `io` re-exports the traits. No other file
-//! names Tokio. So only these two files change if the traits come from another crate one day.
+//! Sockets, files and drivers take them from here, and `io` re-exports the traits. Only this file
+//! and `io` name Tokio. So only these two files change if the traits come from another crate one
+//! day.
 
 #![forbid(unsafe_code)]
 

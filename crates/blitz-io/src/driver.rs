@@ -5,7 +5,8 @@
 //!                                                               ─▶ call_kept: calls other wakers
 //! ```
 //!
-//! A pool gets its driver when one of its sockets, timers or files first needs it.
+//! A pool gets its driver when one of its sockets, timers or files first needs it, or when the pool
+//! is built with [`Backend::IoUring`].
 
 #![forbid(unsafe_code)]
 
@@ -42,7 +43,7 @@ pub struct IoDriver {
 pub struct IoMetrics {
     /// Descriptors that are watched.
     pub registered: usize,
-    /// Tasks that wait for one of them.
+    /// Tasks that wait for one of these descriptors.
     pub waiting: usize,
     /// Operations that io_uring has not completed.
     pub under_way: usize,

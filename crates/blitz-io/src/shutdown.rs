@@ -221,7 +221,7 @@ impl State {
     }
 }
 
-/// Work that the shutdown waits for. The work counts as over when this and its
+/// Work that the shutdown waits for. The work counts as over when this value and its
 /// [places](Running::place) are dropped.
 ///
 /// See [`Shutdown::track`].
@@ -450,7 +450,7 @@ mod tests {
         let _running = shutdown.track(Bomb);
         let finish = || block_on(shutdown.finish(Duration::ZERO));
         assert!(catch_unwind(AssertUnwindSafe(finish)).is_err());
-        assert!(shutdown.is_expired(), "connections go on for ever");
+        assert!(shutdown.is_expired(), "connections are told to end");
         block_on(shutdown.expired());
     }
 
@@ -476,7 +476,7 @@ mod tests {
         let waker = Waker::from(woken.clone());
         assert!(drained.as_mut().poll(&mut Context::from_waker(&waker)).is_pending());
         assert!(catch_unwind(AssertUnwindSafe(|| drop(running))).is_err());
-        assert!(woken.0.load(SeqCst), "the task waits for ever");
+        assert!(woken.0.load(SeqCst), "the task that waits is woken");
         block_on(drained);
     }
 

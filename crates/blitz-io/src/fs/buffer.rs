@@ -181,7 +181,7 @@ fn pass_over(mut file: &File, len: usize) -> Option<u64> {
     end.checked_sub(len as u64)
 }
 
-/// Seeks back over `ahead` bytes read but not consumed.
+/// Seeks back over `ahead` bytes that were read but not consumed, or that were not written.
 pub(super) fn step_back(mut file: &File, ahead: usize) -> io::Result<()> {
     if ahead > 0 {
         file.seek(SeekFrom::Current(-(ahead as i64)))?;

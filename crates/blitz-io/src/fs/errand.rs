@@ -27,7 +27,8 @@ pub(super) async fn run<T: Send + 'static>(
     })?
 }
 
-/// Work for a thread that may block. It always runs: if no thread runs it, its drop does.
+/// Work for a thread that may block. The work always runs: if no thread runs it, the drop of the
+/// errand does.
 struct Errand<T, F: FnOnce() -> T> {
     work: Option<(F, oneshot::Sender<T>)>,
 }
@@ -57,15 +58,16 @@ type Driven<T> = Result<T, Steps<T>>;
 
 /// An errand that is under way.
 pub(super) enum Pending<T> {
-    /// A thread does it.
+    /// A thread does the errand.
     Elsewhere(oneshot::Receiver<T>),
-    /// The system does it, and the file polls it.
+    /// The system does the errand, and the file polls the steps.
     Here(Steps<T>),
-    /// The system does it, and a task polls it. The task hands it back if its runtime ends first.
+    /// The system does the errand, and a task polls the steps. If the runtime of that task ends
+    /// first, the task hands the steps back.
     Driven(oneshot::Receiver<Driven<T>>),
 }
 
-/// Polls the steps to their end. If it is dropped earlier, it hands them back.
+/// Polls the steps to their end. If this future is dropped earlier, it hands the steps back.
 struct Drive<T> {
     steps: Option<(Steps<T>, oneshot::Sender<Driven<T>>)>,
 }

@@ -7,8 +7,8 @@
 //!
 //! A read from a terminal or a pipe may take for ever, and cannot be cancelled. So one thread does
 //! all reads of the process. It belongs to no pool, and the end of a pool does not wait for it. The
-//! thread reads only on request, so that a program that has read a line leaves the next lines to
-//! other processes.
+//! thread reads only on request, so that a program that has read a line of a terminal leaves the
+//! next lines to other processes.
 
 #![forbid(unsafe_code)]
 

@@ -15,7 +15,9 @@
 //! error.
 //!
 //! An operation that is cancelled by dropping its future has not happened: `read`, `accept` and
-//! `recv_from` lose nothing, and `write` writes nothing beyond what it has returned.
+//! `recv_from` lose nothing, and `write` writes nothing beyond what it has returned. The exceptions
+//! are [`recv_owned`](TcpStream::recv_owned) and [`send_owned`](TcpStream::send_owned) with
+//! io_uring.
 //!
 //! ```
 //! use blitz::io::{AsyncReadExt, AsyncWriteExt};

@@ -6,9 +6,9 @@
 //!                 └──────── the system's queue ────────────┘
 //! ```
 //!
-//! Descriptors are registered once, for both directions, and the system reports each change once.
-//! An operation is tried first, unless it is known to block. If it would block, its task waits for
-//! the next change.
+//! A descriptor is registered once, for both directions or for the one in which it works, and the
+//! system reports each change once. An operation is tried first, unless it is known to block. If it
+//! would block, its task waits for the next change.
 //!
 //! A token is a place in the table and the number of the registration there. So a late event of a
 //! descriptor that was deregistered finds no registration, even if another descriptor has the place

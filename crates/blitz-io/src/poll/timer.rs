@@ -41,7 +41,7 @@ mod system {
     #[derive(Debug)]
     pub(in crate::poll) struct Timer {
         descriptor: OwnedFd,
-        /// The moment that it is set to; `None` if that has passed.
+        /// The moment that the timer is set to; `None` if it is not set, or has fired since.
         set_to: Option<u64>,
     }
 

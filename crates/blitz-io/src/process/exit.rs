@@ -37,7 +37,8 @@ impl Exit {
         signal(SignalKind::child()).map(Exit::Signal)
     }
 
-    /// Waits until `child`, which this was made for, has ended. Dropping the future loses nothing.
+    /// Waits until `child`, for which this source was made, has ended. If the future is dropped,
+    /// the exit status is not lost.
     ///
     /// # Errors
     /// If the pool has ended, or if the system reports an error.

@@ -8,14 +8,14 @@ use blitz_core::Handle;
 use std::io;
 use std::process::{Child, ExitStatus};
 
-/// A child that has to be waited for, even if this is dropped.
+/// A child that has to be waited for, even if this value is dropped.
 #[derive(Debug)]
 pub(super) struct Running {
     /// `None` only after the drop has taken it out.
     child: Option<Child>,
     /// `None` if the child could not be watched.
     exit: Option<Exit>,
-    /// The pool that waits for the child if this is dropped before its end.
+    /// The pool that waits for the child if this value is dropped before the child ends.
     home: Handle,
     pub(super) kill_on_drop: bool,
 }

@@ -228,8 +228,8 @@ impl<T> DelayQueue<T> {
     }
 
     /// Works like [`next`](DelayQueue::next), as a poll function. Only the task that polled last is
-    /// woken: at the next deadline, when an insertion or a reset makes another entry the first, or
-    /// when the last value is removed.
+    /// woken: at the next deadline, when an inserted or reset entry is the first, or when the last
+    /// value is removed.
     pub fn poll_expired(&mut self, cx: &mut Context<'_>) -> Poll<Option<Expired<T>>> {
         if self.waker.as_ref().is_none_or(|waker| !waker.will_wake(cx.waker())) {
             self.waker = Some(cx.waker().clone());

@@ -56,7 +56,7 @@ pub fn interval_at(start: Instant, period: Duration) -> Interval {
 
 /// How an [`Interval`] handles ticks that no task waited for in time.
 ///
-/// A tick that is late by less than five milliseconds is not missed.
+/// A tick that is late by at most five milliseconds is not missed.
 ///
 /// An example: the period is 10 ms, and the task waits for the tick of 20 ms only at 57 ms.
 ///

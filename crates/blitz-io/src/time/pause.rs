@@ -9,9 +9,9 @@ use crate::timers::Timers;
 /// Pauses the clock of the current runtime.
 ///
 /// From now on time passes only by [`advance`], or when the runtime is idle: no worker has anything
-/// to do, no closure of `spawn_blocking` runs, and no file is read or written. Then the
-/// clock jumps to the end of the next sleep. A call of `pause` does nothing if the clock is paused
-/// already.
+/// to do, no closure of `spawn_blocking` runs, and no file is read or written. When the runtime is
+/// idle, the clock jumps to the end of the next sleep. A call of `pause` does nothing if the clock
+/// is paused already.
 ///
 /// Other code does not keep the clock from jumping, for example a future in `block_on` on a thread
 /// that is not a worker, a child process, or a peer of a socket in another process. If nothing else

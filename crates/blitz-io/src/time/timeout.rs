@@ -34,7 +34,7 @@ pub fn timeout<F: IntoFuture>(duration: Duration, future: F) -> Timeout<F::IntoF
 /// # blitz::block_on(async {
 /// use blitz::time::{Instant, timeout_at};
 ///
-/// // A future that is ready is in time, however late it is.
+/// // A future that is ready in its first poll is in time, even if the deadline has passed.
 /// assert_eq!(timeout_at(Instant::now(), async { 7 }).await, Ok(7));
 /// assert!(timeout_at(Instant::now(), std::future::pending::<()>()).await.is_err());
 /// # });

@@ -87,7 +87,7 @@ fn measure(now: Reading) {
     if nanos >= BASE && cycles > 0 {
         let rate = (u128::from(nanos) << POINT) / u128::from(cycles);
         let rate = u64::try_from(rate).unwrap_or(u64::MAX >> 32);
-        // Within the window nothing overflows: a cycle takes less than 4096 nanoseconds.
+        // The rate is at most 2,048 nanoseconds per cycle, so nothing overflows within the window.
         RATE.store((rate + (rate >> MARGIN) + 1).min(1 << (POINT + 11)), Relaxed);
     }
 }

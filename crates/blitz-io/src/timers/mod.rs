@@ -151,7 +151,7 @@ impl Timers {
     }
 
     /// Works like [`Timers::collect`]. If the clock is stopped and the pool is idle, advances the
-    /// clock to the next timer. `is_busy` as for [`begin_wait`](Timers::begin_wait).
+    /// clock to the next timer. For `is_busy` see [`begin_wait`](Timers::begin_wait).
     pub(crate) fn collect_when_idle(&self, is_busy: impl FnOnce() -> bool) -> bool {
         if self.collect() {
             return true;
@@ -170,7 +170,7 @@ impl Timers {
     }
 
     /// Returns whether the worker in the driver should be woken because every worker sleeps.
-    /// `is_busy` as for [`begin_wait`](Timers::begin_wait).
+    /// For `is_busy` see [`begin_wait`](Timers::begin_wait).
     pub(crate) fn wants_to_know_of_idleness(&self, is_busy: impl FnOnce() -> bool) -> bool {
         self.clock.is_stopped() && self.earliest() != NEVER && self.is_idle(is_busy)
     }
@@ -201,8 +201,8 @@ impl Timers {
         self.fired.wake_tasks(kept);
     }
 
-    /// Wakes the driver and the tasks whose timers are due. Called after the clock was stopped,
-    /// started or moved.
+    /// Wakes the driver and the tasks whose timers are due. The caller has stopped, started or
+    /// moved the clock.
     pub(crate) fn clock_has_changed(&self) {
         let mut fired = VecDeque::new();
         self.expire(clock::tick_before(self.clock.now()), &mut fired);

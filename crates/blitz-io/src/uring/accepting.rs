@@ -7,9 +7,9 @@
 //! ```
 //!
 //! The operation belongs to the listener, not to the task that began it: no connection is lost if
-//! the task goes away. It is polled with a waker of the listener's own, which notifies every task
-//! that waits. The first of them that polls gets the connection. So a notified task that does not
-//! poll does not block the others.
+//! the task goes away. A task polls the operation with a waker of the listener's own, the `Bell`,
+//! which notifies the tasks in the drawing. The first notified task that polls gets the connection.
+//! So a notified task that does not poll does not block the others.
 
 #![forbid(unsafe_code)]
 

@@ -25,8 +25,8 @@
 //! - **Positions.** A file that has a position is read and written at offsets that `fs` names, and
 //!   `fs` moves the position. The system would not move it for an operation that it gives up
 //!   half-way.
-//! - **The end of the pool.** The pool waits for file writes under way. If the system gives one up,
-//!   because the worker that began it has ended, the last worker writes the rest. All other
+//! - **The end of the pool.** The pool waits for file writes under way. If the system gives a write
+//!   up, because the worker that began it has ended, the last worker writes the rest. All other
 //!   operations are cancelled: a read that never returns, for example from a FIFO, does not keep
 //!   the pool alive, and no connection is accepted afterwards. The tasks that wait for them get an
 //!   error before the pool waits for writes, and buffers come back.

@@ -18,7 +18,7 @@ pub(super) const LENGTH_AT: usize = 28;
 /// The size of the length field.
 const WIDTH: usize = size_of::<u32>();
 
-/// Room for an address and its length. The length is set to the size of the room.
+/// Room for an address and its length. The length is set to the number of bytes for the address.
 pub(super) fn room() -> Vec<u8> {
     let mut room = vec![0; LENGTH_AT + WIDTH];
     room[LENGTH_AT..].copy_from_slice(&(LENGTH_AT as u32).to_ne_bytes());

@@ -405,7 +405,7 @@ impl Uring {
     /// keep them apart. The system counts them, and returns no error to a thread that does not wait
     /// for completions.
     fn deafen_if_lost(&self, completing: &mut Completing) {
-        // SAFETY: there is one `Completing`, which is borrowed meanwhile, so this is the only
+        // SAFETY: there is one `Completing`, which this call borrows, so this is the only
         // completion queue; it is dropped before the next one is made.
         let lost = unsafe { self.ring.completion_shared() }.overflow();
         if std::mem::replace(&mut completing.lost, lost) != lost {
@@ -416,7 +416,7 @@ impl Uring {
 
     /// Takes the completions in the queue; returns whether there were any.
     fn take_queued(&self, Completing { late, unwritten, .. }: &mut Completing) -> bool {
-        // SAFETY: there is one `Completing`, which is borrowed meanwhile, so this is the only
+        // SAFETY: there is one `Completing`, which this call borrows, so this is the only
         // completion queue.
         let queue = unsafe { self.ring.completion_shared() };
         if queue.is_empty() {
