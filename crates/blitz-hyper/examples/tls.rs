@@ -1,5 +1,5 @@
 //! HTTPS with tokio-rustls, which works with Tokio's traits; Blitz's sockets implement them. The
-//! program makes its own certificate, and the client trusts only that one.
+//! program makes its own certificate, and the client trusts no other certificate.
 
 use axum::{Router, routing::get};
 use blitz::net::{TcpListener, TcpStream};

@@ -79,7 +79,8 @@ where
     .or_else(|error| if told && is_interruption(&error) { Ok(()) } else { Err(error) })
 }
 
-/// Whether `error` is hyper's error for a connection that ended before anything was sent on it.
+/// Whether `error` is hyper's error for a graceful shutdown before the client's first bytes have
+/// decided between HTTP/1 and HTTP/2.
 fn is_interruption(error: &BoxError) -> bool {
     let error = error.downcast_ref::<io::Error>();
     error.is_some_and(|error| error.kind() == io::ErrorKind::Interrupted)

@@ -47,8 +47,8 @@ impl<T> BlitzIo<T> {
         BlitzIo { stream, presence: None }
     }
 
-    /// Wraps the stream of a server's connection, which counts as open as long as the wrapper
-    /// lives. Hyper may hand the wrapper out after an upgrade.
+    /// Wraps the stream of a server's connection. The connection counts as open as long as the
+    /// wrapper lives, also after an upgrade, when hyper hands the wrapper to the handler.
     pub(crate) fn of_server(stream: T, presence: Presence) -> BlitzIo<T> {
         BlitzIo { stream, presence: Some(presence) }
     }
@@ -83,7 +83,7 @@ impl<T: AsyncRead> hyper::rt::Read for BlitzIo<T> {
         let mut buf = ReadBuf::uninit(space);
         ready!(self.project().stream.poll_read(cx, &mut buf))?;
         let read = buf.filled().len();
-        // A stream gets the buffer by reference, so it might replace it with another one.
+        // The stream gets `buf` by reference, so the stream might replace `buf` with another one.
         assert_eq!(buf.filled().as_ptr(), start, "the stream read into a buffer of its own");
         // SAFETY: the next `read` bytes must be initialised. The stream filled them, in this very
         // buffer.
@@ -208,7 +208,7 @@ mod tests {
         });
     }
 
-    /// Claims to have read bytes that it has not.
+    /// Claims to have filled the buffer, but has replaced it with another one.
     struct Liar;
 
     impl AsyncRead for Liar {

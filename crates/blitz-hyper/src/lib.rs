@@ -18,7 +18,7 @@
 //!
 //! let shutdown = Shutdown::new();
 //! let server = blitz::spawn(serve(listener, app).with_shutdown(&shutdown));
-//! // Accepts no more connections, and gives those that are open one second.
+//! // The server accepts no more connections. Open connections have one second to end.
 //! let report = shutdown.finish(Duration::from_secs(1)).await;
 //! assert!(report.is_clean(), "{report}");
 //! server.await??;

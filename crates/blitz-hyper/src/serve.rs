@@ -102,9 +102,10 @@ pub fn serve_make<L: Listener, M>(listener: L, make: M) -> Serve<L, M, PlainHand
 
 /// Future returned by [`serve`] and [`serve_make`]: a server that runs once it is polled.
 ///
-/// Its output is the [report](Report) of unfinished work, which is empty unless a deadline passed,
-/// or the error that ended the accept loop. That error starts the shutdown, and the future returns
-/// the error when the shutdown is over. Dropping the future ends the server's connections at once.
+/// Its output is either the [report](Report) of unfinished work or the error that ended the accept
+/// loop. The report is empty unless a deadline passed. Such an error starts the shutdown, and the
+/// future returns the error when the shutdown is over. Dropping the future ends the server's
+/// connections at once.
 /// The server also waits for upgraded connections, such as WebSockets, but only their handlers end
 /// them. Settings that are changed after the first poll have no effect.
 #[must_use = "a server does nothing unless awaited"]

@@ -1,4 +1,4 @@
-//! How servers end: in order, at once, and too late.
+//! How servers end: after the requests that have begun, at once, and when a deadline has passed.
 
 #[path = "../../blitz/tests/common/mod.rs"]
 mod common;

@@ -151,7 +151,8 @@ fn a_client_that_vanishes_leaves_nothing_behind() {
         let mut first = [0; 8];
         stream.read_exact(&mut first).await.unwrap();
         drop(stream);
-        // Other clients are served, and these connections are gone before the shutdown begins.
+        // Other clients are served. The connections of all clients are gone before the shutdown
+        // begins.
         let mut client = Client::http1(server.address).await;
         assert_eq!(text(client.send(request("GET", "/", "")).await.unwrap()).await, "hello");
         drop(client);

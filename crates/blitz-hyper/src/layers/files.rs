@@ -19,10 +19,10 @@ use tower_service::Service;
 
 /// Answers `GET` and `HEAD` with the files of a folder and its subfolders.
 ///
-/// The answer is "not found" if a path leads out of the folder, or if a name in it has a colon or a
-/// backslash. Symbolic links are followed. A request for a folder gets its `index.html`. The
-/// content type comes from the file name's extension. There are no ranges, no compression and no
-/// dates: use a layer or a proxy for these.
+/// The answer is "not found" if a path leads out of the folder, or if a name in the path has a
+/// colon or a backslash. Symbolic links are followed. A request for a folder gets its `index.html`.
+/// The content type comes from the file name's extension. There are no ranges, no compression and
+/// no dates: use a layer or a proxy for these.
 ///
 /// ```
 /// use axum::Router;
