@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 #[derive(Clone, Debug)]
 pub(crate) struct Gate(Arc<(Mutex<usize>, Condvar)>);
 
-/// One place, free again when this is dropped.
+/// The right to one place, which is free again when the pass is dropped.
 #[derive(Debug)]
 pub(crate) struct Pass(Gate);
 

@@ -25,9 +25,10 @@
 //! | `/api/v1/stream` | events `summary`, `workers` and `stalls`, once per second (SSE) |
 //! | POST `/api/v1/probe` | polls waiting tasks, answers as `explain`; needs a token over TCP |
 //!
-//! `?pool=NAME` chooses a pool; the default is the oldest one. Answers are objects with `v` (the
-//! version, 1), `pid`, `program`, `pools` (names) and `pool`. Numbers of 64 bits are strings. If a
-//! request is refused, the answer has a field `error`.
+//! `?pool=NAME` chooses a pool; the default is the oldest one, but for `/metrics` all pools. JSON
+//! answers are objects with `v` (the version, 1), `pid`, `program`, `pools` (names) and, except
+//! that of `/api/v1/pools`, `pool`. Numbers of 64 bits are strings. The answer to a request that is
+//! refused has only the fields `v` and `error`.
 //!
 //! # Rules
 //!

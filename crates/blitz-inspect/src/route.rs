@@ -223,7 +223,7 @@ fn object(pools: &Pools, name: &str, fields: &str) -> String {
     format!("{{{},\"pool\":{}{comma}{fields}}}", process(pools), json::string(name))
 }
 
-/// The fields about the process, which each answer has.
+/// The fields about the process, which all JSON answers have, except refusals and traces.
 fn process(pools: &Pools) -> String {
     let program = std::env::current_exe().ok();
     let program = program.as_deref().and_then(std::path::Path::file_name).unwrap_or_default();

@@ -25,7 +25,7 @@ pub struct Limits {
     /// How long a client may take to send its request, and to take each 64 KiB of the answer. A
     /// request also waits no longer than this for other requests that read a pool.
     pub patience: Duration,
-    /// The time between two events of a stream.
+    /// How long a stream pauses after it has sent `summary`, `workers` and `stalls`.
     pub beat: Duration,
 }
 

@@ -90,6 +90,7 @@ impl Source for Counted {
     }
 }
 
+/// A server that runs for one test, and the first of its two pools.
 struct Bed {
     pool: Arc<Counted>,
     address: SocketAddr,
@@ -368,7 +369,7 @@ fn a_stream_goes_on_until_the_pool_ends() {
 }
 
 #[test]
-fn nothing_listens_unless_it_is_asked_to() {
+fn nothing_listens_unless_a_pool_asks_for_it() {
     assert!(blitz_inspect::pages().is_empty());
     assert_eq!(blitz_inspect::tool_socket(), None);
 }

@@ -297,7 +297,8 @@ mod tests {
                 Err(error) => break error,
             }
         };
-        // Other systems refuse a client for which there is no room.
+        // Systems other than Linux refuse a client for which there is no room. There a full socket
+        // looks like a dead one.
         if refused == Errno::AGAIN {
             remove_stale(&place.0, NAMING_MAX);
             assert!(path.exists());
