@@ -72,7 +72,10 @@ impl Here<'_> {
         }
     }
 
-    /// Runs both closures, potentially at once. The argument of `b` says whether a thief took `b`.
+    /// Runs both closures, potentially at once.
+    ///
+    /// The first argument of each closure is the worker that runs it. The second argument of `b`
+    /// says whether a thief took `b`.
     #[inline]
     pub(crate) fn join<A, B, RA, RB>(self, a: A, b: B) -> (RA, RB)
     where

@@ -46,8 +46,9 @@ pub trait Piece: Sized + Send {
     /// Some of the work, as an iterator. It drops the items that it has not yielded.
     type Block: Iterator<Item = Self::Item>;
     /// Whether steps measure the work: cuts are made about where they are requested, and each step
-    /// stands for at most a few items. Results in order are computed window by window. If this is
-    /// `false`, as for a tree, one worker pulls the windows block by block.
+    /// stands for at most a few items. This matters for loops that deliver results in order, window
+    /// by window: if this is `true`, windows are cut off the piece. If this is `false`, as for a
+    /// tree, one worker pulls the items of each window.
     const IS_MEASURED: bool = true;
 
     /// Returns about how many steps are left: 0 if nothing is left, `usize::MAX` if their number is

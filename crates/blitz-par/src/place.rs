@@ -129,8 +129,8 @@ impl Place {
 mod tests {
     use super::Place;
 
-    /// Cuts a place, takes blocks from it and enters them, all by random numbers from `seed`; notes
-    /// the places of the blocks that it does not enter.
+    /// Cuts a place, takes blocks from it and enters them, all by random numbers from `seed`. After
+    /// `depth` such steps it goes no deeper, and notes the place that it has reached.
     fn walk(mut place: Place, seed: &mut u64, depth: u32, leaves: &mut Vec<Place>) {
         let mut below = |limit: usize| {
             *seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);

@@ -61,7 +61,7 @@ pub trait Reducer<T>: Sync {
         false
     }
 
-    /// How many items a window has.
+    /// How many steps a window has; if items are pulled, how many items.
     fn window(&self) -> usize {
         usize::MAX
     }

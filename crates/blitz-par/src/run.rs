@@ -403,7 +403,7 @@ fn cut<P: Piece>(rest: &mut Option<P>, len: usize) -> Option<Window<P>> {
     Some(Window { steps: window.steps(), work: window, behind })
 }
 
-/// Takes a window of `len` items out of a piece that cannot be cut exactly.
+/// Takes a window of about `len` items out of a piece whose steps do not measure its work.
 fn pull<P: Piece>(piece: &mut P, len: usize) -> Option<Window<Vec<P::Item>>> {
     let mut items = Vec::new();
     while items.len() < len && piece.steps() > 0 {

@@ -4,22 +4,22 @@
 /// to that long for a part of a loop. A block costs about 20 nanoseconds on top of its items.
 pub(crate) const BLOCK_TICKS: u64 = 30_000;
 
-/// The overhead of a block in ticks: about 20 nanoseconds. A tiny item, such as the single item of
-/// the first block, takes less.
+/// The overhead of a block in ticks: about 20 nanoseconds. It is subtracted from the time of a
+/// block, because a tiny item, such as the single item of the first block, takes less.
 pub(crate) const TICKS_BESIDES: u64 = 60;
 
-/// A part that is given away takes at least this fraction of a block: about 2 microseconds. A
-/// shorter part is done before a thief arrives, and a loop would fork for each item while a worker
-/// searches.
+/// A part that is given away takes at least 1 / `PARTS_OF_BLOCK` of a block's time, which is about
+/// 2 microseconds. The worker that cut it off would finish a shorter part before a thief arrives.
+/// If shorter parts were allowed, a loop would fork for each item while another worker searches.
 pub(crate) const PARTS_OF_BLOCK: usize = 5;
 
-/// A block takes at least this fraction of the time that it should take: about a microsecond. The
-/// overhead of a block is a fiftieth of that.
+/// A block takes at least 1 / `LEAST_OF_BLOCK` of the time that it should take, which is about a
+/// microsecond. The overhead of a block is a fiftieth of that.
 pub(crate) const LEAST_OF_BLOCK: usize = 10;
 
-/// A block is at most this fraction of its part. Without this limit, one worker got the last
-/// hundred of ten thousand items in one block, and each of them took a thousand times as long as an
-/// earlier item.
+/// A block is at most 1 / `TAIL_BLOCKS` of the rest of its part, unless that is shorter than the
+/// least block. Without this limit, one worker got the last hundred of ten thousand items in one
+/// block, and each of them took a thousand times as long as an earlier item.
 pub(crate) const TAIL_BLOCKS: usize = 4;
 
 /// The largest factor by which blocks grow. The first block has one item of unknown cost, which may
@@ -54,7 +54,8 @@ pub(crate) const EAGER_INSIDE: u32 = 2;
 /// keep the overhead small.
 pub(crate) const FIXED_PARTS: usize = 128;
 
-/// How many items `for_each_in_order` computes at once per worker by default.
+/// How many steps a window of `for_each_in_order` has for each worker by default. A window of
+/// `par::stream` has as many items for each worker.
 pub(crate) const WINDOW: usize = 1024;
 
 /// The maximum number of items that a worker pulls at once from the iterator of a `par_bridge`.

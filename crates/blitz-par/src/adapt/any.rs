@@ -1,5 +1,6 @@
-//! Adaptors that start or stop all parts of a loop at once: `take_any`, `skip_any`,
-//! `take_any_while`, `skip_any_while`, `while_some`.
+//! Adaptors that take or skip items in any part of a loop, until all parts together have reached a
+//! count or one part has met a condition: `take_any`, `skip_any`, `take_any_while`,
+//! `skip_any_while`, `while_some`.
 
 use crate::iter::ParallelIterator;
 use crate::place::Place;

@@ -35,8 +35,8 @@ impl<T, G: Fn() -> T + Sync> Init for G {
 /// Clones of a value whose type need not be `Sync`. For each part that is about to begin, one clone
 /// is in stock.
 ///
-/// No thread waits for a call of `clone` on another thread, because that call may itself run loops
-/// and wait for the first thread.
+/// No thread ever waits until another thread has returned from `clone`: a call of `clone` may
+/// itself run loops that need the waiting thread, and then both threads would wait for ever.
 pub(crate) struct Seeds<T> {
     stock: Mutex<Vec<T>>,
 }

@@ -229,7 +229,7 @@ where
     type Out = (R::Out, S::Out);
     const IN_WINDOWS: bool = R::IN_WINDOWS || S::IN_WINDOWS;
     const COMPARES_PLACES: bool = R::COMPARES_PLACES || S::COMPARES_PLACES;
-    // A block becomes two vectors.
+    // The items of a block are put into two vectors, which long blocks would make large.
     const SHORT_BLOCKS: bool = true;
 
     fn start(&self, place: &Place) -> Self::Acc {

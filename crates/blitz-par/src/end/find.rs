@@ -97,8 +97,8 @@ impl<T, U: Send, F: Fn(T) -> Option<U> + Sync, M: Mark> Reducer<T> for Find<F, M
         mut block: B,
     ) -> Option<U> {
         let found = if M::LAST {
-            // Not `last`, which returns the next match before it drops this one: if the drop
-            // panics, the next match leaks.
+            // `Iterator::last` would make the next match its result before it drops the earlier
+            // match. If that drop panicked, the next match would leak.
             block.filter_map(&self.f).fold(None, |last, next| {
                 drop(last);
                 Some(next)

@@ -20,7 +20,7 @@ use std::cmp::Ordering;
 type Other<T> = <T as IntoParallelIterator>::Iter;
 
 /// A parallel iterator that knows the index of each item.
-#[allow(clippy::len_without_is_empty, reason = "as `ExactSizeIterator`")]
+#[allow(clippy::len_without_is_empty, reason = "`ExactSizeIterator` has no stable `is_empty`")]
 pub trait IndexedParallelIterator: ParallelIterator {
     /// The whole work as a piece. It may borrow from the iterator.
     #[doc(hidden)]

@@ -121,7 +121,7 @@ pub(crate) use into_par_iter_of_refs;
 
 /// A type that can be made of the items of a parallel iterator.
 pub trait FromParallelIterator<T: Send> {
-    /// Makes it of the items of `iter`: see [`collect`](ParallelIterator::collect).
+    /// Makes a value of this type of the items: see [`collect`](ParallelIterator::collect).
     fn from_par_iter<I: IntoParallelIterator<Item = T>>(iter: I) -> Self;
 }
 

@@ -32,7 +32,7 @@ pub use crate::piece::{Exact, Piece};
 pub use crate::source::bridge::{IterBridge, ParallelBridge};
 pub use crate::source::option::{Empty, Once, empty, once};
 pub use crate::source::piece::{Source, from_piece};
-#[allow(deprecated, reason = "it is there under its old name, too")]
+#[allow(deprecated, reason = "`repeatn` is the old name of `repeat_n`")]
 pub use crate::source::repeat::repeatn;
 pub use crate::source::repeat::{Repeat, RepeatN, repeat, repeat_n};
 pub use crate::source::walk::{Split, WalkTree, WalkTreePostfix, WalkTreePrefix};

@@ -49,7 +49,7 @@ pub trait ParallelIterator: Sized + Send {
         acc: Option<R::Acc>,
     ) -> Run<R::Acc, R::Out>;
 
-    /// Returns the number of items, if their places are indexes.
+    /// Returns the number of items, if it is known and the place of each item is its index.
     #[doc(hidden)]
     fn exact_len(&self) -> Option<usize> {
         None
@@ -609,7 +609,7 @@ pub trait ParallelIterator: Sized + Send {
         self.find_any(f)
     }
 
-    /// Whether `f` returns true for any item. The loop ends soon after one is found.
+    /// Whether `f` returns true for at least one item. The loop ends soon after such an item.
     /// ```
     /// # use blitz::prelude::*;
     /// assert!([1, 2, 3].par_iter().any(|&n| n > 2));

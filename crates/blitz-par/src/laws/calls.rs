@@ -60,8 +60,8 @@ fn skipped_items_are_not_cloned() {
             assert_eq!(pool.install(|| items.count()), 2);
             count.into_inner()
         };
-        // One clone for the cut, and one for each later item of the part before the cut. A worker
-        // that is alone cuts nothing.
+        // A cut makes one clone. In each part, the last item is the part's own copy, and each
+        // earlier item that is not skipped is a clone. A worker that is alone cuts nothing.
         let cuts = usize::from(workers > 1);
         assert_eq!((clones(99, 1), clones(50, 1)), (1 + cuts, 2 + cuts));
         // With a minimum of two items per part there is no cut, and the second item is the

@@ -97,7 +97,8 @@ impl<'a> ParallelExtend<Item<'a>> for Framed<'a> {
     }
 }
 
-/// Runs `program` with a panic at each of its calls in turn.
+/// Runs `program` with a panic at one of its calls, again and again: at call 0, at call 1, and then
+/// at later calls, with growing gaps, until no call panics.
 fn balanced(program: impl Fn(&Ledger) + Sync) {
     // A worker that is alone takes all items in one block.
     let pools = [1, 4].map(|workers| Pool::builder().workers(workers).build().unwrap());

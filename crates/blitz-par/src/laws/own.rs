@@ -200,8 +200,8 @@ fn a_bridge_never_runs_its_iterator_twice_at_once() {
 
 #[test]
 fn a_bridge_inside_of_an_item_loses_no_items() {
-    // After the first round few rounds end without a fork: these scripts want about every second
-    // fork.
+    // A bridge pulls in rounds. After a round that forked, a round without a fork is rare. It
+    // happens in these scripts, which want about every second fork.
     for seed in 0..300 {
         let len = 1_500 + seed as usize * 37 % 3_000;
         let bridge = |n| (0..if n == 9 { len } else { 0 }).par_bridge();

@@ -203,8 +203,8 @@ fn remainders_of_exact_chunks() {
 }
 
 #[test]
-#[allow(deprecated, reason = "it is there under its old name, too")]
-fn other_ways_to_say_it() {
+#[allow(deprecated, reason = "`repeatn` is the old name of `repeat_n`")]
+fn methods_that_do_the_same_agree() {
     use crate::iter::{repeat_n, repeatn};
 
     assert!(repeatn(7, 3).eq(repeat_n(7, 3)));

@@ -105,8 +105,8 @@ impl<I> Bridge<I> {
     }
 
     fn put_back(&self, iter: I) {
-        // No other worker puts an iterator back, and searching workers hold the lock only for a
-        // moment.
+        // No other worker puts an iterator back. Workers that try to take it hold the lock only for
+        // a moment.
         let mut place = self.iter.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
         *place = Some(iter);
     }

@@ -1,8 +1,8 @@
 //! The items of the standard collections.
 //!
 //! Collections that cannot be cut are turned into vectors of their items, or of references to them.
-//! The items of hash maps and hash sets are [pulled](super::pulled), which needs no vector if the
-//! pool has one worker.
+//! A loop over a hash map or a hash set, or over shared references to their items,
+//! [pulls](super::pulled) the items. That needs no vector if the pool has one worker.
 
 #![forbid(unsafe_code)]
 

@@ -136,7 +136,7 @@ where
         if far == 0 {
             return None;
         }
-        // The bottom of the stack comes last.
+        // The nodes at the bottom of the stack come last, so they are the right part.
         let near = self.stack.split_off(far);
         let stack = std::mem::replace(&mut self.stack, near);
         Some(WalkPiece { stack, ..*self })
