@@ -1,14 +1,14 @@
 //! Draws a fork, a steal, a sleep and the wake-ups between them, from the trace of a real pool.
 //!
-//! `cargo run --release -p blitz-rt --example draw_trace` prints when each of these happened. With
-//! a path after `--` it also writes the picture, as SVG.
+//! `cargo run --release -p blitz-rt --example draw_trace` prints when each of these events
+//! happened. With a path after `--` it also writes the picture, as SVG.
 
 use blitz::{MarkKind, Pool, SliceKind, Trace, TraceTrack, region};
 use std::error::Error;
 use std::fmt::Write;
 use std::time::{Duration, Instant};
 
-/// How often to try until a trace shows all of these events.
+/// How often to try until a trace shows the whole story.
 ///
 /// An attempt fails if the owner takes the right half back before the other worker is awake.
 const ATTEMPTS: usize = 200;
@@ -31,7 +31,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Forks once; returns the trace and the story, if the trace shows all of it.
+/// Forks once; returns the trace and its story, if the trace shows the whole story.
 ///
 /// The right half takes longer, so the worker with the left one has to wait.
 fn attempt(pool: &Pool) -> Option<(Trace, Story)> {
@@ -79,7 +79,7 @@ struct Moment {
 impl Story {
     /// Finds the newest fork of `trace`.
     ///
-    /// Returns `None` unless the events happened in the order of the fields.
+    /// Returns `None` unless the events happened in the order of the fields of `Story`.
     fn find(trace: &Trace) -> Option<Story> {
         let tracks = || trace.tracks.iter().enumerate();
         let newest = |name: &str| {

@@ -124,7 +124,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     return shown::run(seconds, hang);
     #[cfg(not(feature = "inspect"))]
     {
-        println!("{seconds} s, hang: {hang}: build it with --features inspect to have a page");
+        println!("{seconds} s, hang: {hang}: a page needs a build with --features inspect");
         Ok(())
     }
 }

@@ -44,7 +44,7 @@ fn main() -> io::Result<()> {
     let mut pixels = vec![0; WIDTH * HEIGHT];
     draw(&mut pixels);
 
-    // The picture is symmetric, except for the row that has no partner.
+    // The picture is symmetric: rows y and HEIGHT - y are equal. Row 0 has no such partner.
     let row = |y: usize| &pixels[y * WIDTH..][..WIDTH];
     assert!((1..HEIGHT / 2).into_par_iter().all(|y| row(y) == row(HEIGHT - y)));
     let inside = pixels.par_iter().filter(|pixel| **pixel == 0).count();

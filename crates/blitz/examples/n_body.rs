@@ -1,5 +1,5 @@
 //! Bodies that attract each other. Each step computes the forces on all bodies in parallel, then
-//! moves them; the total energy stays the same.
+//! moves them; the total energy stays nearly the same.
 
 use std::time::Instant;
 

@@ -10,7 +10,7 @@ use metrics::{
 };
 use std::sync::Arc;
 
-/// Prints each value. A program would take the recorder of an exporter instead.
+/// Prints each value. A real program would use the recorder of an exporter instead.
 struct Print;
 
 /// Prints the values of one key.

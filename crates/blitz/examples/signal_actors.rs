@@ -28,8 +28,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         })
         .unzip();
 
-    // An actor that is woken again before it has run is not queued twice: the second wake only
-    // reads one word of the actor's task.
+    // An actor that was woken and has not run yet is not queued again by further readings: it finds
+    // all of them in its channel when it runs.
     let meter = thread::spawn(move || {
         for reading in 0..READINGS {
             for (sensor, actor) in actors.iter().enumerate() {

@@ -12,7 +12,7 @@ use tracing::{Event, Metadata, Subscriber};
 
 /// Sends each stall to a channel.
 ///
-/// A program would take the subscriber of another crate instead.
+/// A real program would use the subscriber of another crate instead.
 struct Stalls(Sender<String>);
 
 /// The fields of an event as text.

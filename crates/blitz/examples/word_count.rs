@@ -35,7 +35,7 @@ fn most_frequent<'a>(counts: &Counts<'a>) -> Vec<(&'a str, usize)> {
     words
 }
 
-/// Writes `lines` lines to a file and reads the file. Each has "the" three times.
+/// Writes `lines` lines to a file and reads it. Each line has "the" three times.
 fn sample(lines: usize) -> io::Result<String> {
     let path = env::temp_dir().join(format!("blitz-word-count-{}.txt", std::process::id()));
     let line = |n: usize| format!("The worker, the thief{} and the task.\n", n % 1_000);

@@ -144,7 +144,7 @@
 //!
 //! # The end
 //! Dropping a runtime or a pool cancels the tasks that are left, lets shielded sections and jobs
-//! end, and waits for the threads. By then each future has been dropped once.
+//! end, and waits for the threads. When the drop returns, each future has been dropped once.
 
 #![forbid(unsafe_code)]
 #![cfg_attr(docsrs, feature(doc_cfg))]
@@ -227,7 +227,7 @@ pub mod macros {
     pub use tokio::{join, pin, select, try_join};
 }
 
-/// tokio-util's items under the same paths, without a guest.
+/// tokio-util's items under the same paths, without a Tokio guest.
 ///
 /// `tokio_util::` becomes `blitz::util::`. [`CancellationToken`](util::sync::CancellationToken) and
 /// the other items of `util::sync` are tokio-util's own. The items of `util::task` and `util::time`

@@ -128,7 +128,7 @@ fn a_finished_task_stays_as_it_is() {
         abort.abort();
         assert_eq!(task.join().unwrap(), 7);
         abort.abort();
-        assert!(abort.is_finished(), "also when the join handle is gone");
+        assert!(abort.is_finished(), "the abort handle needs no join handle");
     });
 }
 

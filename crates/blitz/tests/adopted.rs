@@ -17,7 +17,7 @@ fn adopt(workers: usize) -> Pool {
     Pool::builder().workers(workers).use_current_thread().build().unwrap()
 }
 
-/// Runs `test` on a thread of its own, with pools of one worker and of more.
+/// Runs `test` with one worker, with two and with four, each time on a new thread.
 fn on_a_thread(name: &'static str, test: impl Fn(usize) + Send + Sync) {
     watched(name, |_| {
         for workers in [1, 2, 4] {
@@ -68,7 +68,7 @@ fn a_pool_dropped_by_a_worker_of_another_pool_runs_its_jobs() {
         let other = common::pool(1);
         let handle = other.handle();
         let pool = adopt(workers);
-        // The remaining job waits for a job that only the dropping worker can run.
+        // The remaining job waits for a job of the other pool, whose only worker is in the drop.
         let job = pool.spawn_cpu(move || handle.spawn_cpu(|| 7).join().unwrap());
         other.install(move || drop(pool));
         assert_eq!(job.join().unwrap(), 7);
@@ -360,7 +360,7 @@ fn a_drop_waits_for_the_thread_that_takes_the_place_of_a_lent_one() {
                 drop(runtime.spawn(async move { drop(token) }));
             }
             drop(runtime);
-            assert_eq!(Arc::strong_count(&token), 1, "a task outlives its runtime");
+            assert_eq!(Arc::strong_count(&token), 1, "no task outlives its runtime");
             callers.into_iter().for_each(|caller| caller.join().unwrap());
         }
     });

@@ -101,13 +101,13 @@ fn a_recorder_gets_every_value_with_the_name_of_its_pool() {
         assert!(values.contains_key(&format!("blitz_tasks pool=api state={state}")), "{state}");
     }
     assert!(values.keys().all(|key| key.contains("pool=api")), "{values:?}");
-    // The bridge publishes every metric family of the Prometheus page, perhaps without the suffix
-    // `_total`.
+    // The bridge publishes every metric family of the Prometheus page, except those about types of
+    // tasks. Some names lack the suffix `_total`.
     for family in metrics.to_prometheus().lines().filter_map(|line| line.strip_prefix("# TYPE ")) {
         let name = family.split(' ').next().unwrap();
         let short = name.trim_end_matches("_total");
         let is_there = values.keys().any(|key| key.starts_with(short));
-        // The bridge leaves out types of tasks, because they have any number of labels.
+        // A program may have any number of types, and each would be a label.
         assert!(is_there || name.starts_with("blitz_type_"), "{name}");
     }
 }

@@ -1,6 +1,6 @@
 //! If the global pool cannot be built, each function that needs the pool panics, and the panic
-//! points at the function's caller. A function that returns the system's errors returns this error,
-//! too.
+//! points at the function's caller. A function that returns `io::Result` does not panic: it returns
+//! the error.
 
 use std::env;
 use std::io;

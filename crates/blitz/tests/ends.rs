@@ -52,8 +52,8 @@ fn a_worker_that_drops_another_pool_works_for_its_own_meanwhile() {
                 (job, forked, handle.spawn(late).join().unwrap())
             });
             let (dropped, is_dropped) = oneshot::channel();
-            // The job `before` was spawned before the drop. It stays in the deque while the frame
-            // that drops the pool waits.
+            // The inner job is spawned before the drop. It stays in the deque while the frame that
+            // drops the pool waits.
             let before = own.spawn_cpu(move || {
                 let before = blitz::spawn_cpu(|| 3);
                 drop(other);
@@ -132,11 +132,11 @@ fn a_shutdown_with_a_limit_says_which_shields_are_left() {
             wait.await.unwrap()
         });
         wait_for_parked(&handle, 1);
-        // As long as its task lives, a forgotten shield looks like one in use.
+        // As long as the task lives, its forgotten shield counts as a shield in use.
         let left = runtime.shutdown_within(Duration::from_millis(1)).unwrap_err();
         assert_eq!((left.shielded, left.blocking), (1, 0), "{left}");
         assert!(left.to_string().contains("1 shielded section"), "{left}");
-        // The pool cancels its tasks in a job of its own, which may not have run before.
+        // The pool cancels its tasks in a job of its own. `left` may have counted this job.
         wait_for(|| handle.unfinished().jobs == 0);
         assert_eq!(handle.unfinished().shielded, 1);
         go.send(7).unwrap();
@@ -262,7 +262,8 @@ fn jobs_of_exit_handlers_do_not_end_the_wait_for_other_threads() {
             let (ran, left) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
             let (jobs, leaving) = (ran.clone(), left.clone());
             let spawn = |worker: blitz::ThreadBuilder| {
-                // The pool does not join these threads, so it waits for its own count of them.
+                // The pool cannot join these threads. It counts them instead, and waits until all
+                // of them have left.
                 drop(std::thread::spawn(|| worker.run()));
                 Ok(())
             };

@@ -519,9 +519,9 @@ fn a_task_in_the_ring_waits_for_three_polls_of_the_lifo_slot_at_most() {
 
 #[test]
 fn a_queue_that_never_runs_dry_leaves_a_part_to_own_tasks() {
-    // Beside the slowest tasks, the queue gets a turn after each poll. Beside the faster tasks, the
-    // interval ends before all tasks of a batch are polled. So the worker takes the next batch
-    // before it is done with the last one.
+    // If the queue has the slowest tasks, the queue gets a turn after each poll. If it has faster
+    // ones, the interval ends before all tasks of a batch are polled. So the worker takes the next
+    // batch before it is done with the previous batch.
     [500, 100, 30].into_iter().for_each(beside_a_full_queue);
 }
 

@@ -77,9 +77,10 @@ fn an_error_of_the_builder_becomes_an_io_error() {
     assert!(error.to_string().contains("65535"), "{error}");
 }
 
-/// A task that reads a channel that is never empty keeps the only worker busy.
+/// A task may read from a channel that is never empty, and so never wait.
 ///
-/// The task lets other tasks go first only if it wraps the receive in `cooperative`.
+/// Such a task lets other tasks go first only if it wraps the receive in `cooperative`. Without
+/// `cooperative` it would keep the only worker of this test for ever.
 #[test]
 fn a_cooperative_future_lets_others_go_first() {
     watched("a_cooperative_future_lets_others_go_first", |watch| {

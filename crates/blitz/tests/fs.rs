@@ -144,7 +144,7 @@ fn after_the_runtime_s_end_the_error_says_what_to_do() {
 }
 
 #[test]
-fn times_are_set_of_files_directories_and_pipes() {
+fn times_of_files_directories_and_pipes_can_be_set() {
     on_each_size("times", || async {
         let dir = Dir::new();
         let then = SystemTime::UNIX_EPOCH + Duration::from_secs(1_000_000);

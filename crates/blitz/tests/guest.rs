@@ -311,13 +311,13 @@ fn runtimes_with_and_without_a_guest_live_side_by_side() {
     });
 }
 
-/// A worker may wait inside another context, and run other tasks of its pool.
+/// A worker may wait in the context of another runtime, and run other tasks.
 ///
-/// It runs them in the pool's own context.
+/// These tasks belong to the worker's pool, and run in the context of the pool's own guest.
 #[test]
 fn what_runs_on_top_of_a_wait_is_in_the_pools_own_guest() {
     watched("what_runs_on_top_of_a_wait_is_in_the_pools_own_guest", |watch| {
-        // There is only one worker, so that it has to run the second task on top of the first.
+        // There is only one worker, so that the second task runs on top of the first one.
         let (one, other) = (Arc::new(watch.runtime(host(1))), watch.runtime(host(1)));
         let guest = guest_of(&one);
         let handle = one.handle();
@@ -548,8 +548,8 @@ fn threads_of_the_guest_can_be_chosen() {
 #[test]
 fn a_pool_that_cannot_be_built_leaves_no_guest() {
     watched("a_pool_that_cannot_be_built_leaves_no_guest", |_| {
-        // The team owns the handler, and each thread of the guest owns the team. So the token is
-        // left alone only once all threads of the guest have ended.
+        // The team owns the handler, and each thread of the guest owns the team. So `token` is the
+        // last reference only once all threads of the guest have ended.
         let token = Arc::new(());
         let in_handler = token.clone();
         let error = Runtime::builder()

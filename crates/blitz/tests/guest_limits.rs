@@ -67,8 +67,8 @@ fn a_full_table_of_descriptors_is_an_error_while_it_lasts() {
         assert!(error.to_string().contains("the Tokio guest could not be built"), "{error}");
         let refused = runtime.block_on(async { TcpStream::connect(address).await.unwrap_err() });
         assert_eq!(refused.raw_os_error(), Some(EMFILE), "{refused}");
-        // One descriptor becomes free, which the client takes. The server's accept fails until more
-        // descriptors are free.
+        // One descriptor becomes free, and the client takes it. The server's accept fails until
+        // more descriptors are free.
         drop(taken.pop());
         let mut stream = runtime.block_on(TcpStream::connect(address)).unwrap();
         let answer = runtime.spawn(async move { stream.read_u32().await });

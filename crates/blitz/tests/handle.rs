@@ -252,7 +252,7 @@ fn without_a_pool_the_error_says_what_to_do() {
     assert!(error.is_missing_context() && !error.is_thread_local_destroyed());
     assert!(error.to_string().contains("Handle::enter"), "{error}");
     assert_eq!(format!("{error:?}"), format!("TryCurrentError({error})"));
-    // Ask while a thread ends. The system decides which of its locals is dropped first.
+    // Ask while a thread ends. The system decides which of the thread's locals is dropped first.
     let (send, receive) = std::sync::mpsc::channel();
     std::thread::spawn(move || {
         LAST.set(Some(Asks(send)));

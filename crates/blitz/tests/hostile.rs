@@ -38,8 +38,8 @@ fn wakers_of_a_socket_may_use_it() {
         let call = {
             let here = here.clone();
             move || {
-                // This takes two locks again: that of the descriptor's waiting tasks, and that of
-                // the table of descriptors.
+                // The calls below take two locks: that of the descriptor's waiting tasks, and that
+                // of the table of descriptors.
                 let _ = pin!(here.readable()).poll(&mut noop());
                 let (one, _two) = std::os::unix::net::UnixStream::pair().unwrap();
                 one.set_nonblocking(true).unwrap();
@@ -160,7 +160,7 @@ fn wakers_of_a_local_set_may_abort_its_tasks() {
 #[test]
 fn an_error_may_be_described_while_it_is_described() {
     watched("an_error_may_be_described_while_it_is_described", |_| {
-        /// Collects text. Describes the error again before each of three pieces.
+        /// Collects text. Describes the error again before each of the first three pieces.
         struct Nosy<'a>(&'a blitz::JoinError, String, AtomicUsize);
         impl fmt::Write for Nosy<'_> {
             fn write_str(&mut self, text: &str) -> fmt::Result {

@@ -124,8 +124,8 @@ fn a_pool_with_a_token_is_on_no_page_without_it() {
     assert!(hidden["error"].as_str().unwrap().contains("no pool is called"), "{hidden}");
     let names = send(page, "GET /api/v1/pools", None)["pools"].to_string();
     assert!(names.contains("open") && !names.contains("closed"), "{names}");
-    // The closed pool gets a page of its own. That page also shows the open pool, which did not ask
-    // for a token but is protected by this one.
+    // The closed pool gets a page of its own. That page also shows the open pool. The open pool did
+    // not ask for a token, but on this page it is shown only to clients with the token.
     let settings = Inspect::at(free_address()).name("kept").token(token.clone());
     let own = closed.inspect(settings.clone()).unwrap().unwrap();
     assert!(own.url().contains(token.reveal()));
@@ -288,7 +288,7 @@ mod from_env {
 
     /// Blitz tries the socket for tools again each time that a pool asks for it.
     ///
-    /// A pool that asks for a page only gets the page without the socket.
+    /// A pool that asks for a page gets its page even if the socket cannot be served.
     #[test]
     fn a_socket_that_could_not_be_served_is_tried_again() {
         const INSIDE: &str = "BLITZ_TEST_INSIDE";

@@ -126,8 +126,8 @@ fn a_job_that_was_kept_after_vain_offers_is_found() {
         let pool = watch.pool(pool(2));
         pool.install(|| {
             for _ in 0..200 {
-                // These forks are so small that the other worker always comes too late, and this
-                // worker stops offering them.
+                // These forks are so small that the other worker nearly always comes too late. So
+                // this worker stops offering them.
                 for _ in 0..2_000 {
                     blitz::join(|| (), || ());
                 }

@@ -158,7 +158,7 @@ fn failures_are_distinguished_by_their_ids() {
 
 #[test]
 #[should_panic(expected = "the second of three")]
-fn join_all_goes_on_with_a_panic() {
+fn join_all_resumes_the_panic_of_a_task() {
     runtime(2).block_on(async {
         let mut set = JoinSet::new();
         set.spawn(pending());

@@ -92,7 +92,7 @@ fn remaining_tasks_go_on_when_the_set_is_awaited_again() {
         let waits = set.spawn_local(async move { gate.await.unwrap() });
         assert_eq!(set.block_on(&runtime, async { 7 }), 7);
         assert!(!waits.is_finished());
-        // This wakes the local task while the set is not awaited.
+        // This send wakes the local task while the set is not awaited.
         open.send(()).unwrap();
         set.block_on(runtime.pool(), waits).unwrap();
         assert_eq!(set.block_on(runtime.handle(), async { blitz::current_num_workers() }), 2);

@@ -33,7 +33,7 @@ async fn select_takes_what_is_ready_and_loses_nothing() {
 }
 
 #[blitz::test(start_paused = true)]
-async fn select_goes_with_timers() {
+async fn select_waits_for_timers() {
     let mut every = interval(Duration::from_secs(10));
     let end = sleep(Duration::from_secs(35));
     blitz::pin!(end);

@@ -75,7 +75,8 @@ fn after(name: &'static str, waiting: usize, burst: impl Fn(&Runtime)) {
     for (scheduler, slots) in [(Scheduler::Stealing, 0), (Scheduler::Signal, waiting)] {
         let allowed = KEPT + slots * SLOT;
         watched(name, |watch| {
-            // There are no spares, since the memory of a spare in service is not measured here.
+            // There are no spares: a spare in service has memory of its own, which `KEPT` does not
+            // include.
             let builder = Runtime::builder().workers(WORKERS).spares(0).max_blocking_threads(2);
             let runtime = watch.runtime(builder.scheduler(scheduler).build().unwrap());
             idle_phase(&runtime);

@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 
 /// Two tasks wait for one byte each, which may come in one batch of events.
 ///
-/// The first task that gets its byte does not return from its poll before the other has its own.
+/// The first task that gets its byte stays in its poll until the other task has its byte, too.
 #[test]
 fn an_event_does_not_wait_behind_a_poll_that_waits_for_it() {
     for workers in [2, 8] {
@@ -31,7 +31,8 @@ fn an_event_does_not_wait_behind_a_poll_that_waits_for_it() {
                             let mut byte = [0];
                             here.read_exact(&mut byte).await.unwrap();
                             arrived.fetch_add(1, SeqCst);
-                            // This is no await, so the worker does nothing else until it ends.
+                            // This wait is no await: until it is over, the worker does nothing
+                            // else.
                             wait_for(|| arrived.load(SeqCst) == 2);
                         })
                     })

@@ -127,7 +127,7 @@ fn an_accept_loop_goes_on_when_there_are_descriptors_again() {
                 let mut connected: Vec<_> = clients.iter().map(local).collect();
                 accepted.sort();
                 connected.sort();
-                assert_eq!(accepted, connected, "{context}: each once");
+                assert_eq!(accepted, connected, "{context}: each client is accepted once");
                 task.abort();
                 assert!(task.join().unwrap_err().is_cancelled());
             });

@@ -1,5 +1,5 @@
-//! Connections up to the limits of the system, and beyond. These tests run in processes of their
-//! own, so that other tests do not share their limits.
+//! Connections up to the limits of the system, and beyond. This target is a process of its own, so
+//! that other targets do not share its limits. The test that lowers the limit runs in a child.
 
 mod common;
 
@@ -42,7 +42,7 @@ fn running_out_of_descriptors_is_an_error_while_it_lasts() {
     for workers in [1, 2, 8] {
         let before = descriptors().count();
         watched("out of descriptors", |watch| run_out(watch.workers(workers)));
-        assert_eq!(descriptors().count(), before, "a descriptor is left open");
+        assert_eq!(descriptors().count(), before, "no descriptor is left open");
     }
 }
 

@@ -72,7 +72,8 @@ fn the_debug_text_of_a_socket_omits_its_reactor() {
 fn many_small_buffers_arrive_however_many_the_system_takes_at_once() {
     on_each_size("many small buffers", || async {
         let (mut here, mut there) = tcp_pair().await;
-        // One buffer, a few small ones, a few larger ones, and more than one system call takes.
+        // One buffer, a few small ones, a few larger ones, and more buffers than one system call
+        // takes.
         for (count, length) in [(1, 3), (7, 5), (7, 500), (2_500, 1)] {
             let sent = pattern(count * length);
             let mut slices: Vec<IoSlice<'_>> = sent.chunks(length).map(IoSlice::new).collect();

@@ -1,6 +1,6 @@
 //! Panics in tasks: in a poll, in the drop of a future or an output, in a waker, in a handler. Each
-//! goes to the task or thread that waits for the result, or else to the panic handler. No worker
-//! ends.
+//! panic goes to the task or thread that waits for the result, or else to the panic handler. No
+//! worker ends.
 
 mod common;
 

@@ -342,6 +342,6 @@ fn a_closure_runs_in_the_child_before_the_program() {
         let mut command = sh("exit 0");
         // SAFETY: the closure calls nothing.
         unsafe { command.pre_exec(|| Err(std::io::Error::from_raw_os_error(5))) };
-        assert_eq!(command.spawn().unwrap_err().raw_os_error(), Some(5), "no program, no child");
+        assert_eq!(command.spawn().unwrap_err().raw_os_error(), Some(5), "the closure's error");
     });
 }

@@ -62,7 +62,8 @@ fn a_child_that_cannot_be_watched_is_an_error_and_no_child() {
                         refused += 1;
                     }
                 }
-                // The thread that starts the next child reaps the children that were killed.
+                // A child that could not be watched was killed. The thread that starts the next
+                // child reaps it.
                 while has_children() {
                     assert!(Command::new("true").status().await.unwrap().success());
                 }

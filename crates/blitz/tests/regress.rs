@@ -59,7 +59,7 @@ fn rayon_1105_a_call_into_another_pool_starts_no_other_job_of_the_callers_pool()
         let work = |_: usize| {
             // At most one item per outer worker at a time, so that memory is bounded.
             let me = blitz::current_worker_index().unwrap();
-            assert!(!busy[me].swap(true, SeqCst), "a second item on top of a waiting one");
+            assert!(!busy[me].swap(true, SeqCst), "no item begins on top of an item that waits");
             inner.install(|| {
                 for_each(16, &|_| {
                     calls.fetch_add(1, Relaxed);
@@ -256,7 +256,7 @@ fn a_task_that_yields_to_a_task_that_blocks_goes_on_elsewhere() {
             }
             let task = pool.spawn(async {
                 let (send, receive) = std::sync::mpsc::channel();
-                // This task is polled next on this worker, and blocks the worker.
+                // This worker polls the blocker next, and the blocker blocks the worker.
                 let blocker = blitz::spawn(async move { receive.recv().unwrap() });
                 blitz::task::yield_now().await;
                 send.send(7).unwrap();
@@ -379,7 +379,7 @@ fn neon_2975_a_worker_may_block_on_a_lock_whose_owner_is_in_its_lifo_slot() {
             }
             let first = runtime.spawn(async move {
                 wake.send(()).unwrap();
-                // This is sync code that async code calls. It parks the thread, and so the worker.
+                // The async code calls sync code here: `blocking_lock` parks the worker's thread.
                 *lock.blocking_lock() += 1;
             });
             first.join().unwrap();

@@ -71,7 +71,7 @@ fn an_abort_before_the_shield_keeps_the_section_from_beginning() {
         });
         wait_for_parked(&runtime.handle(), 1);
         task.abort();
-        // The value may or may not arrive. The section does not begin.
+        // The message may or may not reach the task. The section does not begin in either case.
         let _ = go.send(());
         assert!(task.join().unwrap_err().is_cancelled());
         assert!(tally.is_even());
@@ -169,7 +169,7 @@ fn a_shield_moves_with_its_future() {
         wait_for_parked(&runtime.handle(), 1);
         second.abort();
         go.send(7).unwrap();
-        assert_eq!(second.join().unwrap(), 7, "the second task is the one that is shielded now");
+        assert_eq!(second.join().unwrap(), 7, "the shield protects the second task now");
     });
 }
 

@@ -38,7 +38,7 @@ const PLACES: [Place; 7] = [
 
 /// Drops `runtime` in `place`. Returns after the drop.
 ///
-/// If one of its own threads drops the runtime, the runtime may not have ended by then.
+/// If a thread of the runtime drops it, the runtime may not have ended when the drop returns.
 fn drop_in(place: Place, runtime: Runtime, other: &Runtime) {
     let handle = runtime.handle();
     let (dropped, is_dropped) = std::sync::mpsc::channel();
@@ -46,7 +46,7 @@ fn drop_in(place: Place, runtime: Runtime, other: &Runtime) {
         drop(runtime);
         dropped.send(()).unwrap();
     };
-    // This does not wait for the results of tasks, because the end of the runtime may cancel them.
+    // No branch waits for the result of a task, because the end of the runtime may cancel the task.
     match place {
         Place::Outside => end(),
         Place::OwnTask => drop(handle.spawn(async move { end() })),
@@ -74,7 +74,7 @@ struct Crowd {
     sections_ended: Arc<AtomicUsize>,
 }
 
-/// How many tasks of each kind.
+/// How many tasks of each kind a crowd has.
 const EACH: usize = 5;
 
 impl Crowd {
@@ -473,7 +473,7 @@ fn a_poll_that_blocks_until_another_task_ends_does_not_keep_the_runtime() {
             let (begun, begins) = std::sync::mpsc::channel();
             let stuck = runtime.spawn(async move {
                 let (keep, kept) = std::sync::mpsc::channel::<()>();
-                // This task is in the LIFO slot of this worker, or another worker has polled it.
+                // `other` is in the LIFO slot of this worker, or another worker has polled it.
                 let other = blitz::spawn(async move {
                     let _keep = keep;
                     pending::<()>().await;

@@ -59,7 +59,7 @@ fn tasks_in_the_part_of_a_stuck_worker_run_although_all_other_workers_are_busy()
         let starter = crowd.clone();
         pool.spawn(async move { starter.start(6) }).join().unwrap();
         wait_for(|| crowd.polls.load(SeqCst) > 1_000);
-        // These are so many tasks that each worker's part of the tree has some of them.
+        // There are so many tasks that each worker's part of the tree has some of them.
         let tasks: Vec<_> = (0..200).map(|n| pool.spawn(async move { n })).collect();
         for (n, task) in tasks.into_iter().enumerate() {
             assert_eq!(task.join().unwrap(), n);

@@ -230,7 +230,7 @@ fn a_forgotten_shield_ends_beside_a_task_that_yields() {
 
 /// A worker gives back the section's hold, although all workers wait.
 ///
-/// They wait for closures on blocking threads.
+/// The workers wait for closures on blocking threads.
 #[test]
 fn a_forgotten_shield_ends_beside_a_wait_for_the_outside() {
     for workers in [1, 2] {
@@ -279,7 +279,8 @@ struct Blocks(AtomicUsize);
 
 impl std::task::Wake for Blocks {
     fn wake(self: Arc<Self>) {
-        // This runs on a worker, which calls the next of the driver's kept wakers while it waits.
+        // A worker calls this waker. While it waits here, it calls the next of the driver's kept
+        // wakers.
         block_on(blitz::time::sleep(Duration::from_millis(1)));
         self.0.fetch_add(1, SeqCst);
     }

@@ -1,5 +1,5 @@
-//! Nothing stalls a pool at its limits: with full stacks, without spares, without threads that the
-//! system could start. Spares and the relief worker leave nothing behind.
+//! Nothing stalls a pool at its limits: if stacks are full, if no spare is left, or if the system
+//! starts no more threads. Spares and the relief worker leave nothing behind.
 
 mod common;
 
@@ -44,7 +44,7 @@ fn on_large_frame<R>(f: impl FnOnce() -> R) -> R {
 }
 
 #[test]
-fn waits_at_the_limit_of_every_stack_end() {
+fn waits_end_even_at_the_limit_of_every_stack() {
     watched("waits at the limit of every stack", |watch| {
         for workers in [1, 2] {
             let runtime = watch.workers(workers);
@@ -161,8 +161,8 @@ fn spares_that_come_and_go_thousands_of_times_leave_nothing() {
                 assert!(runtime.metrics().spares <= 4);
             }
         });
-        assert!(begun.load(SeqCst) > 6, "no spare has come");
-        assert_eq!(dropped.load(SeqCst), begun.load(SeqCst), "thread-local values were dropped");
+        assert!(begun.load(SeqCst) > 6, "at least one spare has come");
+        assert_eq!(dropped.load(SeqCst), begun.load(SeqCst), "each thread has dropped its value");
         // A thread that was joined may take a moment to leave the system's list.
         wait_for(|| count("/proc/self/task") <= before.0);
         assert_eq!(count("/proc/self/fd"), before.1);
@@ -179,7 +179,7 @@ fn mapped() -> u64 {
 fn a_spare_that_cannot_be_started_is_reported_and_comes_later() {
     let name = "a_spare_that_cannot_be_started_is_reported_and_comes_later";
     if mapped() > 1 << 40 {
-        // Under the limit below this process could not allocate anything.
+        // With the limit that the child sets, it could not allocate anything.
         println!("not tried: a sanitizer has mapped most of the addresses");
         return;
     }
@@ -200,8 +200,8 @@ fn a_spare_that_cannot_be_started_is_reported_and_comes_later() {
                 }
             };
             let limits = getrlimit(Resource::As);
-            // This leaves too little for the stack of a spare, however much memory the process
-            // gives back until then.
+            // This limit leaves too little for the stack of a spare, even if the process gives
+            // memory back before the spare starts.
             let scarce = Rlimit { current: Some(mapped() + (1 << 20)), ..limits };
             setrlimit(Resource::As, scarce).unwrap();
             let (go, wait) = channel::<()>();
@@ -253,7 +253,7 @@ fn a_pool_that_is_idle_again_uses_no_processor_time() {
                 used() - before
             };
             let mut windows = (0..5).map(|_| window());
-            assert!(windows.any(|ticks| ticks <= 1), "more than one tick in each window");
+            assert!(windows.any(|ticks| ticks <= 1), "at least one window has one tick or none");
         });
     });
 }

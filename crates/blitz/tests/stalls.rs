@@ -106,7 +106,7 @@ impl Blocked {
         Blocked { begun, release, handles }
     }
 
-    /// Returns once all tasks are inside `block`.
+    /// Returns once each task has begun, and is inside `block` or about to call it.
     fn wait(&self) {
         wait_for(|| self.begun.load(SeqCst) == self.handles.len());
     }
@@ -287,7 +287,7 @@ fn a_foreign_executor_on_every_worker_waits_for_tasks_that_run() {
     }
 }
 
-/// Is always ready at its first poll.
+/// A future that is ready at its first poll: the task that awaits it does not wait.
 async fn ready() {}
 
 #[test]
@@ -434,12 +434,12 @@ fn a_pool_ends_while_its_workers_are_blocked_and_spares_work() {
 }
 
 #[test]
-fn a_program_that_only_forks_starts_no_thread_more() {
-    // This test runs in a process of its own, since other tests in this process start spares.
+fn a_program_that_only_forks_starts_no_spare_and_no_watch() {
+    // This test runs in a child process, since the other tests of this target start spares.
     if std::env::var_os("BLITZ_TEST_FORKS").is_none() {
         let program = std::env::current_exe().unwrap();
         let target = module_path!().split_once("::").map_or("", |(_, module)| module);
-        let test = "a_program_that_only_forks_starts_no_thread_more";
+        let test = "a_program_that_only_forks_starts_no_spare_and_no_watch";
         let name = if target.is_empty() { test.to_owned() } else { format!("{target}::{test}") };
         let mut run = std::process::Command::new(program);
         let run = run.args(["--exact", &name, "--test-threads=1"]).env("BLITZ_TEST_FORKS", "1");

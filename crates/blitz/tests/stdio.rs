@@ -80,7 +80,7 @@ fn a_waiting_read_delays_neither_workers_nor_the_end() {
         runtime.block_on(async {
             let mut byte = [0];
             let mut read = blitz::spawn(async move { stdin().read(&mut byte).await });
-            // Timers go on, and a reader that asks again and again waits once.
+            // Timers go on beside reads that are begun and dropped again and again.
             let (mut input, mut byte) = (stdin(), [0]);
             for _ in 0..100 {
                 let short = Duration::from_micros(100);
@@ -115,7 +115,7 @@ fn written_bytes_arrive_after_the_end() {
             err.write_all(b"an error\n").await.unwrap();
             assert!(format!("{out:?} {err:?} {:?}", stdin()).starts_with("Stdout"));
         });
-        // No flush: the end of the runtime waits for pending writes.
+        // The test does not flush, because the end of the runtime waits for pending writes.
         return drop(runtime);
     }
     watched("written_bytes_arrive_after_the_end", |_| {

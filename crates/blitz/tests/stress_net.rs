@@ -1,6 +1,6 @@
 //! Sockets with random delays, on few and many workers: no readiness is lost, every byte arrives
-//! once and in order. Nothing here relies on a timeout: a lost event hangs, and then the watchdog
-//! dumps the pools.
+//! once and in order. No test relies on a timeout: if an event is lost, the test hangs, and the
+//! watchdog dumps the pools.
 
 mod common;
 

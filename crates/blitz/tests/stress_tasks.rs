@@ -1,6 +1,6 @@
 //! Tasks with random delays, on few and many workers: every wake-up arrives, every future is
-//! dropped once, every result is counted. Nothing here relies on a timeout: a lost wake-up hangs,
-//! and then the watchdog dumps the pools.
+//! dropped once, every result is counted. No test relies on a timeout: if a wake-up is lost, the
+//! test hangs, and the watchdog dumps the pools.
 
 mod common;
 
@@ -354,7 +354,7 @@ fn shields_aborts_and_the_end_race() {
                 task.abort();
             }
             drop(runtime);
-            assert_eq!(begun.load(SeqCst), ended.load(SeqCst), "a section was cut off");
+            assert_eq!(begun.load(SeqCst), ended.load(SeqCst), "each section that began has ended");
             assert!(tally.is_even());
             assert!(tasks.into_iter().all(|task| task.join().unwrap_err().is_cancelled()));
         }

@@ -1,5 +1,5 @@
-//! Stress tests of timers: all threads create, reset and drop them, and there are more workers than
-//! cores. No timer is lost, and none is early.
+//! Stress tests of timers: tasks and other threads create, reset and drop them, on few and many
+//! workers. No timer is lost, and none is early.
 
 mod common;
 

@@ -203,7 +203,7 @@ fn a_call_through_a_handle_holds_the_pool_until_it_returns() {
             wait_for_closing(&handle);
             let late = catch_unwind(AssertUnwindSafe(|| handle.install(|| ())));
             assert!(late.is_err(), "the drop has begun");
-            assert!(!handle.unfinished().is_empty(), "the call keeps the pool");
+            assert!(!handle.unfinished().is_empty(), "the call keeps the pool from ending");
             go.send(()).unwrap();
             assert_eq!(caller.join().unwrap(), (20, 22));
             ending.join().unwrap();
@@ -239,7 +239,7 @@ fn a_job_of_an_ending_pool_uses_its_handle() {
     });
 }
 
-/// A handle may be dropped without a warning: most tasks are not awaited.
+/// A join handle may be dropped without a warning: most tasks are not awaited.
 #[test]
 #[deny(unused_must_use)]
 fn a_statement_may_spawn() {

@@ -295,8 +295,8 @@ fn what_happens_to_tasks_is_counted() {
         // A spare would poll some of the tasks if the worker has no processor for long.
         let runtime = watch.runtime(Runtime::builder().workers(1).spares(0).build().unwrap());
         let all = runtime.spawn(async {
-            // These are more tasks than fit into the ring. So some tasks overflow, unless they go
-            // to the tree.
+            // These are more tasks than fit into the ring, so some tasks overflow. The signal
+            // scheduler keeps them in its tree instead.
             let tasks: Vec<_> = (0..1_000).map(|_| blitz::spawn(yield_now())).collect();
             for task in tasks {
                 task.await.unwrap();

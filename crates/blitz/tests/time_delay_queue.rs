@@ -88,8 +88,9 @@ async fn a_waiting_task_is_woken_for_an_earlier_value() {
     assert_eq!(reader.await.unwrap(), [("early", 40), ("late", 100)]);
 }
 
-/// Spawns a task that waits for a value that comes in an hour. Then lets `empty` empty the queue;
-/// the task has to see that at once.
+/// Spawns a task that waits for a value that comes in an hour.
+///
+/// Then `empty` empties the queue, and the task has to see at once that the queue is empty.
 async fn is_woken_when_emptied(empty: impl FnOnce(&mut DelayQueue<u8>, &Key)) {
     let queue = Arc::new(std::sync::Mutex::new(DelayQueue::new()));
     let key = queue.lock().unwrap().insert(0, Duration::from_secs(3_600));

@@ -50,7 +50,7 @@ fn the_thread_that_built_a_runtime_reads_its_clock_between_operations() {
         runtime.block_on(sleep(YEAR));
         assert_eq!(start.elapsed(), YEAR);
         drop(runtime);
-        assert!(start.elapsed() < YEAR, "this is the system's clock again");
+        assert!(start.elapsed() < YEAR, "the thread reads the system's clock again");
     });
 }
 
@@ -64,7 +64,7 @@ fn a_clock_that_stands_is_resumed_from_where_it_stands() {
     });
 }
 
-/// Either a thread or io_uring does the operation.
+/// Either a blocking thread or io_uring reads and writes the file.
 #[cfg(target_os = "linux")]
 #[test]
 fn time_stands_while_a_file_is_read_or_written() {

@@ -154,7 +154,7 @@ async fn exact_times() {
 
 /// Workers find sockets ready each time they check.
 ///
-/// They get at most one event at a time, or at most 256.
+/// Half of the runtimes fetch at most one event at a time, and the others at most 256.
 #[test]
 fn timers_fire_beside_a_busy_driver() {
     watched("timers_fire_beside_a_busy_driver", |watch| {

@@ -77,7 +77,7 @@ async fn the_shortest_of_nested_timeouts_counts() {
     assert_eq!(start.elapsed(), 5 * MS);
 }
 
-/// A future that spends all of its task's budget in each poll is late in the end.
+/// A timeout also ends a future that spends all of its task's budget in each poll.
 #[blitz::test]
 async fn a_future_that_never_waits_is_late_too() {
     let busy = async {

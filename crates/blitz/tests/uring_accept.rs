@@ -67,7 +67,7 @@ fn an_accept_that_is_not_polled_blocks_no_other_accept() {
                     Poll::Ready(())
                 })
                 .await;
-                // Neither the first nor the last of them is polled again.
+                // Neither the first nor the last of the three accepts is polled again.
                 let client = connect(&listener);
                 let (_, address) = accepts.remove(1).await.unwrap();
                 assert_eq!(address, client.local_addr().unwrap());

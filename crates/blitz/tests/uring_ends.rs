@@ -117,7 +117,7 @@ fn a_write_is_completed_although_the_runtime_ends_half_way() {
             let bytes: Vec<u8> = (0..1_000_000_u32).map(|n| (n >> 8) as u8).collect();
             let sent = bytes.clone();
             let (done, is_done) = std::sync::mpsc::channel();
-            // The runtime ends while the task has its file.
+            // The runtime ends while the task still owns the file.
             drop(runtime.spawn(async move {
                 file.write_all(&sent).await.unwrap();
                 done.send(()).unwrap();
@@ -239,8 +239,8 @@ fn waiting_threads_are_served_or_get_an_error_while_the_end_waits_for_a_write() 
             runtime.shutdown_within(Duration::from_millis(1)).is_err(),
             "the shutdown waits for the write"
         );
-        // Workers that wait for the write serve these threads. If the pool has got further, the
-        // threads get an error, and the other side may be gone.
+        // Workers that wait for the write serve these threads. If the end of the pool has got
+        // further, the threads get an error, and the other side may be gone.
         let _ = to_read.write_all(&[3]);
         let _ = to_receive.write_all(&[4; 8]);
         let told = |error: io::Error| assert!(error.to_string().contains("has ended"), "{error}");

@@ -57,7 +57,9 @@ fn prefix() -> String {
     }
 }
 
-/// io_uring_setup, io_uring_enter, io_uring_register: the same numbers everywhere.
+/// The numbers of `io_uring_setup`, `io_uring_enter` and `io_uring_register`.
+///
+/// They are the same on every architecture that this test supports.
 const IO_URING: [i64; 3] = [425, 426, 427];
 
 /// Returns a filter under which the calls of io_uring return `error`.
@@ -380,7 +382,7 @@ impl Wake for Again {
 
 /// A submission for which the system has no memory collects completions.
 ///
-/// That frees memory. The submission gives up eventually.
+/// Collected completions free memory. If that does not help, the submission gives up eventually.
 #[test]
 fn a_busy_submission_calls_no_waker_under_its_lock() {
     let name = "a_busy_submission_calls_no_waker_under_its_lock";

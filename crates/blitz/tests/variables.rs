@@ -57,7 +57,7 @@ const MAIN: &str = "programs_for_another_process";
 const TEST: &str = "a_test_for_another_process";
 
 #[test]
-fn the_variables_count_if_the_attribute_names_no_number() {
+fn the_variables_count_unless_the_attribute_says_otherwise() {
     let variables = [("BLITZ_WORKERS", "3"), ("BLITZ_SCHEDULER", "signal")];
     let (passed, text) = elsewhere(&variables, MAIN);
     assert!(passed && text.contains("main: 3 signal"), "{text}");

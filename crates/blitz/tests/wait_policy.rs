@@ -85,8 +85,8 @@ fn a_wait_for_jobs_of_its_own_pool_runs_no_unrelated_job() {
 
 /// The watch gives the seat of a waiting worker to a spare.
 ///
-/// As soon as the wait ends, the worker gets its seat back, although its job is not done, and the
-/// spare leaves.
+/// As soon as the wait ends, the worker gets its seat back, and the spare leaves. The worker's job
+/// need not have ended by then.
 #[test]
 fn a_worker_has_its_seat_again_as_soon_as_its_wait_ends() {
     watched("a wait that loses its seat", |watch| {

@@ -105,7 +105,7 @@ fn a_waker_may_wait_for_a_task_that_a_socket_feeds() {
                 joins();
             }
         });
-        // The socket gets data only while the waker waits.
+        // The socket gets data only after the waker was called, so the waker has to wait.
         wait_for(|| called.load(SeqCst));
         handle.block_on(async { there.write_u8(7).await }).unwrap();
         assert_eq!(receive.recv().unwrap(), 7);
@@ -188,7 +188,7 @@ fn wakers_are_called_by_workers_that_count_as_active() {
         }
         drop(send);
         assert_eq!(receive.iter().count(), 20);
-        assert_eq!(most.load(SeqCst), 0, "this worker counted as inactive");
+        assert_eq!(most.load(SeqCst), 0, "each worker that calls a waker counts as active");
     });
 }
 

@@ -13,7 +13,7 @@ use std::time::Duration;
 
 /// How long a test may take before it counts as hung.
 ///
-/// That is far more than any test needs on a loaded machine.
+/// That is far more than any test needs, even on a loaded machine.
 const PATIENCE: Duration = Duration::from_secs(300);
 
 /// Forgets `value` as `std::mem::forget` does: the value is never dropped.
@@ -58,7 +58,7 @@ pub fn watched<R>(name: &'static str, test: impl FnOnce(&Watch) -> R) -> R {
     let (done, is_done) = channel::<()>();
     let dog = std::thread::spawn(move || {
         if let Err(RecvTimeoutError::Timeout) = is_done.recv_timeout(PATIENCE) {
-            // This does not use `eprintln`, because the test harness captures its output.
+            // The test harness would capture the output of `eprintln`.
             let mut out = std::io::stderr();
             let _ = writeln!(out, "watchdog: {name} hangs");
             for pool in pools.lock().unwrap().iter().filter_map(std::sync::Weak::upgrade) {
@@ -183,7 +183,7 @@ where
     }
 }
 
-/// Does the same as `on_each_size`, on runtimes of this builder.
+/// Does the same as `on_each_size`, on runtimes that come from `builder`.
 pub fn on_each_size_of<F>(name: &'static str, builder: impl Fn() -> Builder, test: impl Fn() -> F)
 where
     F: Future<Output = ()> + Send + 'static,
@@ -202,9 +202,9 @@ pub async fn tcp_pair() -> (TcpStream, TcpStream) {
     (here, there)
 }
 
-/// Counts the descriptors and operations that the pool's driver watches.
+/// Returns how many descriptors and operations the pool's driver watches.
 ///
-/// Also counts the tasks that wait for the descriptors.
+/// The metrics also say how many tasks wait for the descriptors.
 pub fn io_metrics(handle: &Handle) -> blitz_io::IoMetrics {
     blitz_io::IoDriver::of(handle).unwrap().metrics()
 }

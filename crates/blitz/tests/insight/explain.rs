@@ -105,7 +105,7 @@ fn tasks_that_await_each_other_are_a_deadlock() {
                 assert_eq!(edge.target(), Some(ids[(index + 1) % length]));
             }
             assert!(explanation.has_findings() && explanation.never_wake().is_empty());
-            assert!(explanation.possible_cycles().is_empty(), "it is certain: {explanation}");
+            assert!(explanation.possible_cycles().is_empty(), "now certain: {explanation}");
             let text = explanation.to_string();
             let first = format!("deadlock: {} ", cycle[0]);
             let last = format!(" -> join {}", cycle[0]);

@@ -177,7 +177,7 @@ macro_rules! each_kind {
 #[test]
 fn types_beyond_fifty_are_counted_together() {
     watched("types_beyond_fifty_are_counted_together", |_| {
-        // With a handler every poll is timed.
+        // With a handler of slow polls the pool times each poll.
         let builder = Pool::builder().workers(1).slow_poll_handler(Duration::MAX, |_, _| ());
         let pool = builder.build().unwrap();
         each_kind!(pool, 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27);

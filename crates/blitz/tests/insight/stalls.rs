@@ -394,7 +394,7 @@ fn a_program_that_is_stuck_for_a_while() {
 }
 
 #[test]
-fn the_variable_has_stalls_written_to_standard_error() {
+fn with_the_variable_a_program_writes_its_stalls_to_standard_error() {
     let (_, module) = module_path!().split_once("::").unwrap();
     let program = |value: &str| {
         let mut program = Command::new(std::env::current_exe().unwrap());

@@ -1,5 +1,5 @@
 //! Tasks behind the leaves of one worker also run on other workers, and slots of tasks that have
-//! ended are used again.
+//! ended are used again. A task is behind a leaf if its slot has a bit below that leaf.
 
 use crate::common::{Tally, wait_for, wait_for_parked, watched};
 use crate::{WORKERS, rounds, signal_runtime, signals, wait_until_empty, wait_until_idle};
