@@ -35,8 +35,8 @@ impl Case {
 
     /// The same workload with two builds of Blitz beside each other instead of rivals.
     ///
-    /// Each measure compares every contestant of the case that has an older build with that build.
-    /// A case without such a contestant has nothing to compare.
+    /// For each measure, every variant of Blitz in the case is compared with its older build, if it
+    /// has one. Returns `None` if no variant of Blitz in the case has an older build.
     #[must_use]
     pub fn beside_older(mut self) -> Option<Self> {
         let twin = self.twin();
@@ -54,7 +54,8 @@ impl Case {
         self.contestants = builds.chain(twin).collect();
         let mut views: Vec<View> = Vec::new();
         for View { measure, .. } in self.views {
-            // A case has one view per number of workers; here one view compares all of them.
+            // A case may have several views of one measure, one for each number of workers. Here
+            // one view of the measure compares them all.
             if !views.iter().any(|view| view.measure == measure) {
                 views.push(View { measure, comparisons: comparisons.clone() });
             }

@@ -19,10 +19,10 @@ use ::tokio::runtime::{Builder, Runtime};
 
 use crate::rival::RivalKind;
 
-/// The time from one request of the scraper to the next: as long as the shortest turn, and hundreds
-/// of times shorter than is usual for scrapers. With a longer period most turns would have no
-/// request in their measured part: a request that became due while the contestant was held is sent
-/// at once, before that part begins.
+/// The time from one request of the scraper to the next: as long as a turn of a quick run, and
+/// hundreds of times shorter than is usual for scrapers. With a longer period most turns would have
+/// no request in their measured part: a request that became due while the contestant was held is
+/// sent at once, before that part begins.
 const PERIOD: Duration = Duration::from_millis(20);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -118,7 +118,7 @@ pub struct Scraper {
 }
 
 impl Scraper {
-    /// Calls `read` fifty times per second on a new thread.
+    /// Calls `read` about fifty times per second on a new thread.
     ///
     /// # Errors
     ///

@@ -3,7 +3,8 @@
 //! bench`.
 //!
 //! How it measures: every contestant (a rival with a number of workers) is a process of its own
-//! that builds its pool once. In each round all of them take one turn, in a shuffled order, one at
+//! that builds its pool before its first turn. For some workloads, new processes replace the old
+//! ones after some rounds. In each round all contestants take one turn, in a shuffled order, one at
 //! a time; the others are stopped meanwhile, so that no idle pool disturbs a measurement. Every
 //! result is checked. Ratios are taken within a round and summarised over the rounds, so a
 //! disturbance of the machine affects both sides of a ratio.

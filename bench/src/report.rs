@@ -24,7 +24,7 @@ pub struct Report {
     pub seed: u64,
     /// The machine.
     pub machine: MachineCard,
-    /// Evidence that the right code was measured, for cases where this could be wrong.
+    /// Evidence that the right code was measured, for cases that could measure the wrong code.
     #[serde(default)]
     pub evidence: Vec<String>,
     /// The cases.

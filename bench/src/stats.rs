@@ -13,8 +13,8 @@ pub struct Spread {
     pub median: f64,
     /// The 90th percentile.
     pub p90: f64,
-    /// The lower end of the 95 % confidence interval of the true median. With fewer than six
-    /// samples it is the smallest sample, which is less certain.
+    /// The lower end of the 95 % confidence interval of the true median. With fewer than nine
+    /// samples it is the smallest sample. With fewer than six, it is less certain than 95 %.
     pub median_low: f64,
 }
 

@@ -22,7 +22,7 @@ impl<'a> Order<'a> {
         let ["contestant", "--case", case, "--rival", rival, "--workers", workers, "--pace", pace] =
             *words
         else {
-            return Err("a part of `blitz bench`; started by hand, it only runs `check`".to_owned());
+            return Err("`blitz bench` starts this program; by hand, run its `check`".to_owned());
         };
         let pace = Pace::from_name(pace).ok_or("there is no such pace")?;
         let workers = workers.parse().map_err(|_| "the number of workers is not a number")?;

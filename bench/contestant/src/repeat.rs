@@ -117,7 +117,9 @@ impl<J: Repeat> Repeated<J> {
         Self { turn_time: self.turn_time * times, ..self }
     }
 
-    /// Finds how many repetitions fill a turn, which warms everything up as well.
+    /// Finds how many repetitions take at least two thirds of a turn's time.
+    ///
+    /// The search also warms everything up.
     fn calibrate(&mut self) -> Result<usize, String> {
         let mut repetitions = 1;
         while self.job.time(repetitions)?.wall < self.turn_time * 2 / 3 {

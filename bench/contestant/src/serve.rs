@@ -1,4 +1,5 @@
-//! The side of a contestant's process: builds the pool, then takes a turn for every line it reads.
+//! The contestant's side of the pipe: its process builds the pool, then takes a turn for every line
+//! that it reads.
 
 use std::io::{self, BufRead, Write};
 

@@ -5,7 +5,7 @@
 //! Each program is a contestant of `blitz bench`; `rayon-programs check` runs all of them, at a
 //! small size, and prints what they computed.
 
-// The loops are compiled once for each crate whose iterators have these names.
+// `par/loops.rs` is four modules: for Blitz and for Rayon, each with and without counters.
 #![allow(clippy::duplicate_mod)]
 
 mod find;
@@ -56,7 +56,7 @@ fn contest(order: Order<'_>) -> Result<Box<dyn Contest>, String> {
     }
 }
 
-/// Checks that the drop-in is below Rayon if and only if `rival` is called `drop_in`.
+/// Checks that the drop-in is below Rayon if and only if `rival` is the rival named in `drop_in`.
 fn check_core(rival: &str, drop_in: &str) -> Result<(), String> {
     match on_blitz() == (rival == drop_in) {
         true => Ok(()),
@@ -127,8 +127,8 @@ fn open(program: RayonProgram, how: How, pace: Pace) -> Opened {
     }
 }
 
-/// A turn of a check is one repetition or a few. In one of several turns, the program may find an
-/// idle worker.
+/// How many turns a check takes. A turn has only a few repetitions, during which all workers may be
+/// busy. With several turns, the program probably also runs while a worker is idle, and forks.
 const TURNS: usize = 10;
 const MILLION: usize = 1_000_000;
 const TEN_MILLION: usize = 10 * MILLION;

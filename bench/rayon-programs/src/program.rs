@@ -62,7 +62,7 @@ pub struct Running<P> {
 }
 
 impl<P: Program> Running<P> {
-    /// Opens `program` with calls from outside the pool, as most calls are.
+    /// Opens `program` with calls from outside the pool, as in most programs of users.
     pub fn open(program: P, how: How, pace: Pace) -> Opened {
         Self::open_from(Caller::Outside, program, how, pace)
     }
@@ -135,8 +135,8 @@ impl<P: Program> Repeat for Running<P> {
 }
 
 /// A fingerprint of numbers in their order. It takes one multiplication per number, because a check
-/// that takes longer than the program would leave few rounds. It notices every single wrong number,
-/// because each step is reversible.
+/// that takes longer than the program would leave few rounds. Each step is reversible. So if
+/// exactly one number is wrong, the fingerprint is always wrong, too.
 pub fn fingerprint(numbers: impl Iterator<Item = u64>) -> u64 {
     numbers.fold(0, |hash: u64, number| (hash.rotate_left(5) ^ number).wrapping_mul(ODD))
 }

@@ -33,7 +33,7 @@ const MAX: Measure = Measure::Plain(Metric::ReturnMax);
 const PER_JOB: Measure = Measure::Plain(Metric::PerJob);
 const CPU: Measure = Measure::Plain(Metric::Cpu);
 
-/// At least 0.98 times as many jobs.
+/// The largest ratio of the times per job: Blitz does at least 0.98 times as many jobs.
 const AS_MANY_JOBS: f64 = 1.0 / 0.98;
 
 const WORKERS: usize = 2;
@@ -199,8 +199,8 @@ fn stalled(stall: Stall) -> Case {
     )
 }
 
-/// With a hundred sleeps, one ends per millisecond. Each timer fires alone, so the cost is shown
-/// without a goal.
+/// With a hundred sleeps, one ends per millisecond. Each timer fires alone, so a wake-up of a
+/// worker serves only one task. Then the cost is shown without a goal.
 fn sleeps(count: usize) -> Case {
     let cheap = (count > 100).then_some(1.0);
     case(

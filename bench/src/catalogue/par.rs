@@ -49,7 +49,7 @@ fn case(program: ParProgram) -> Case {
 /// Whether the iterators of `rival` have what `program` needs.
 fn takes_part(rival: RivalKind, program: ParProgram) -> bool {
     use ParProgram::{Bridge, Collect, Filter, Find, FlatMap, HashMap, Loop, Sum, Uneven, Zip};
-    // Callers cannot run on the workers of these pools.
+    // In the pools of orx-parallel and paralight, no caller can run on a worker.
     let from_outside = !matches!(program, Loop { caller: Caller::Inside, .. });
     let has = match rival {
         Orx => matches!(

@@ -28,7 +28,7 @@ pub trait Arena {
 /// How long a case may take.
 #[derive(Debug, Clone, Copy)]
 pub struct Budget {
-    /// The minimum of rounds, even if these rounds take up to twice `time`.
+    /// The minimum of rounds. Until it is reached, another round begins within twice `time`.
     pub rounds_min: usize,
     /// The maximum of rounds.
     pub rounds_max: usize,
@@ -195,7 +195,8 @@ fn done(budget: &Budget, rounds: usize, passed: Duration) -> f64 {
     by_rounds.max(by_time).min(at_least).min(1.0)
 }
 
-/// With fewer rounds a median means little.
+/// This many rounds run however long they take, unless the maximum is smaller. With fewer rounds a
+/// median means little.
 const ROUNDS_ALWAYS: usize = 3;
 
 #[cfg(test)]

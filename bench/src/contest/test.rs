@@ -131,7 +131,7 @@ fn an_unsteady_case_gets_more_rounds() {
     };
     let rounds = |case: &Case, pace| Budget::of_case(case, pace).rounds_min;
     assert!(rounds(&unsteady, Pace::Quick) > rounds(&case(), Pace::Quick));
-    assert_eq!(rounds(&unsteady, Pace::Full), rounds(&case(), Pace::Full), "there are enough");
+    assert_eq!(rounds(&unsteady, Pace::Full), rounds(&case(), Pace::Full), "21 are enough");
     assert_eq!(rounds(&unsteady, Pace::Smoke), 1, "a smoke test needs no median");
     let talk = Talk::Echo(64);
     let served = Workload::Io(IoWorkload::Serving { talk, connections: 1 });

@@ -37,7 +37,7 @@ struct Client {
 const LONGEST_HELLO: usize = 512;
 
 impl Clients {
-    /// Connects all clients; each sends one request.
+    /// Connects all clients; each sends one request and waits for its answer.
     ///
     /// # Errors
     ///

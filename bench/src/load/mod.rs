@@ -40,7 +40,7 @@ pub struct Load {
     pub talk: Talk,
     /// Requests per second of all connections together: an open loop.
     ///
-    /// Without a rate, each connection sends the next request when it has its answer.
+    /// Without a rate, each connection sends its next request when it has the answer to the last.
     pub rate: Option<u32>,
 }
 
@@ -49,7 +49,7 @@ pub struct Load {
 pub struct Harvest {
     /// How many requests were answered. An open loop does not count the first eighth of them.
     pub answers: u64,
-    /// How long that took.
+    /// How long the clients took for their requests, including the answers.
     pub nanoseconds: f64,
     /// The distribution of the time until a request has its answer, as far as it is known.
     pub latencies: Sample,

@@ -213,8 +213,8 @@ impl Reader {
 /// Asks the kernel to run this thread promptly.
 ///
 /// Servers keep all processors busy. The measurement is about the lateness of the server, not of
-/// its clients. On two busy processors, clients with a short slice sent requests up to 2.5 ms late
-/// (p99), and all servers looked alike.
+/// its clients. On two busy processors, clients that only had a short slice sent requests up to
+/// 2.5 ms late (p99), and all servers looked alike.
 fn prefer_this_thread() {
     // If the system refuses, requests to all servers are late, and the report says how late.
     let _ = os::sharpen_timers();

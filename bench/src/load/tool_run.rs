@@ -273,7 +273,7 @@ time for request:       19us     14.96ms       832us       664us    91.39%
     }
 
     #[test]
-    fn a_program_that_is_not_there_is_named() {
+    fn an_error_begins_with_the_name_of_the_program() {
         let address = "127.0.0.1:1".parse().unwrap();
         let load = Load { address, connections: 4, talk: Talk::Hello, rate: None };
         for tool in Tool::ALL {

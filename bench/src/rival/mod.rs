@@ -2,8 +2,8 @@
 //!
 //! A workload is written once, generic over [`Rival`]. Pools that hand a context from job to job
 //! (chili's `Scope`, Forte's `Worker`) receive it through [`Rival::Ctx`], so that no pool pays for
-//! a thread-local lookup that its own users would not need. The floor's `Ctx` is its memory; for
-//! the others it is `()`.
+//! a thread-local lookup that its own users would not need. [`Floor`], the lowest possible cost of
+//! a fork, has its memory as `Ctx`; for the others `Ctx` is `()`.
 
 mod blitz;
 mod chili;
@@ -107,7 +107,7 @@ pub enum RivalKind {
     SeqRight,
     /// `rayon`.
     Rayon,
-    /// `rayon` on the drop-in core, beside the parallel iterators of this repository.
+    /// `rayon` on the drop-in core, compared with the parallel iterators of this repository.
     #[serde(rename = "rayon-on-blitz")]
     RayonOnBlitz,
     /// `orx-parallel`.
@@ -159,7 +159,7 @@ pub enum RivalKind {
     /// A server without a runtime: the cost of the system calls, which is the floor of the echo
     /// rows.
     Bare,
-    /// Not a runtime: a fixed number with which a goal compares.
+    /// Not a runtime, but a fixed number. A goal compares a contestant's result with it.
     Limit,
     /// An older build of this repository's pool: see
     /// [`Case::beside_older`](crate::case::Case::beside_older).
@@ -270,7 +270,7 @@ impl RivalKind {
         Self::ALL.into_iter().find(|kind| kind.older() == Some(self))
     }
 
-    /// Whether it is a pool of this repository.
+    /// Whether it is the pool of this repository as it is now, and not an older build of it.
     ///
     /// ```
     /// use blitz_bench::rival::RivalKind;
@@ -333,7 +333,7 @@ impl RivalKind {
             Self::Signal | Self::Unrecorded | Self::Inspected => None,
             Self::Seq | Self::SeqRight | Self::Condvar => None,
             Self::Floor | Self::Halves | Self::Bare | Self::Limit => None,
-            // These combine other rivals, which have versions.
+            // These use other rivals, which have versions.
             Self::RayonOnBlitz | Self::SpawnCpu | Self::TokioRayon | Self::TokioSlice => None,
             Self::TokioInPlace | Self::TokioBlocking | Self::SmolRayon => None,
             // Another program runs these, and knows its own version.

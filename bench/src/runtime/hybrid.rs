@@ -30,8 +30,8 @@ pub trait Hybrid: 'static {
     /// Runs jobs.
     type Jobs: Jobs;
 
-    /// Builds the runtime and what runs the jobs, with `workers` threads each if the two do not
-    /// share threads.
+    /// Builds the runtime, and the pool that runs the jobs. If the two do not share their threads,
+    /// each has `workers` threads.
     ///
     /// # Errors
     ///
@@ -130,7 +130,8 @@ impl Hybrid for TokioSlice {
 
     fn build(workers: usize) -> Result<(Tokio, Bridge), String> {
         let shorten = || os::shorten_slice(SLICE);
-        // First shorten the slice of a thread that ends, so that this thread keeps its own slice.
+        // First check that the kernel grants the slice. A thread that ends asks for it, so that
+        // this thread keeps its own slice.
         let tried = thread::spawn(shorten).join();
         let tried = tried.map_err(|_| "a thread panicked".to_owned())?;
         tried.map_err(|error| format!("the kernel grants no slice: {error}"))?;

@@ -30,7 +30,7 @@ impl InHalves for EmptyTree {
 fn leaves<R: Rival>(ctx: &mut R::Ctx<'_>, depth: u32) -> u64 {
     if depth == 0 {
         // Both halves are the same call. If the leaf were not opaque, the compiler would merge the
-        // twin's two calls into one.
+        // two calls of the sequential twin (`Seq`) into one.
         return black_box(1);
     }
     let (a, b) = R::join(ctx, |ctx| leaves::<R>(ctx, depth - 1), |ctx| leaves::<R>(ctx, depth - 1));

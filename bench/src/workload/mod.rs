@@ -77,7 +77,7 @@ pub enum Workload {
     },
     /// CPU time spent on one small job per millisecond.
     Trickle,
-    /// The cost of handing over one job, for the thread that does it.
+    /// The cost of handing over one job, for the thread that hands it over.
     Post {
         /// The state of the pool's only worker.
         worker: Idle,
@@ -99,7 +99,8 @@ pub enum Workload {
 /// Whether a worker is awake or has fallen asleep.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Idle {
-    /// It ran a job a moment ago (or, in [`Workload::Post`], still does).
+    /// It ran a job a moment ago. In [`Workload::Post`] and [`TaskWorkload::ForeignWake`] it still
+    /// runs jobs or tasks.
     Awake,
     /// It had nothing to do for a millisecond, which is enough for every rival's workers to block.
     Asleep,

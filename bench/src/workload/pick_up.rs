@@ -71,7 +71,10 @@ fn pick_up<R: Rival>(ctx: &mut R::Ctx<'_>) -> Option<Duration> {
     wait
 }
 
-/// Each failure takes a whole leaf; a rival that always fails would take seconds per turn.
+/// Whether there were at least three attempts and no job was taken.
+///
+/// Each failed attempt takes a whole leaf. So a rival that always fails would take seconds per
+/// turn.
 fn hopeless(waits: &[Option<Duration>]) -> bool {
     waits.len() >= 3 && waits.iter().all(Option::is_none)
 }

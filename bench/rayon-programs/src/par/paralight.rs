@@ -1,4 +1,4 @@
-//! The loops with the iterators of paralight, as far as it has them.
+//! The loops that paralight supports, written with its iterators.
 
 use std::hint::black_box;
 
@@ -10,7 +10,7 @@ use super::{
     data::{Data, NEEDLE, tiny, uneven},
 };
 
-/// A pool that steals, which suits uneven items, too.
+/// A pool whose workers steal items from each other, which suits the uneven loop, too.
 pub fn pool(workers: usize) -> Result<ThreadPool, String> {
     let num_threads = workers.try_into().map_err(|_| "needs a worker".to_owned())?;
     let (range_strategy, cpu_pinning) = (RangeStrategy::WorkStealing, CpuPinningPolicy::No);

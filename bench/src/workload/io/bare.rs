@@ -2,7 +2,7 @@
 //!
 //! It has no tasks and no wakers, but the same buffers as the programs of the rivals. So its cost
 //! is that of the system calls and of the program's memory. The difference between a rival and this
-//! server is the most that a better runtime could save with these calls.
+//! server is the most that a better runtime could save while it makes the same system calls.
 
 use std::{
     io::{self, ErrorKind, Read, Write},

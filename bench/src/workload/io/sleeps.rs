@@ -47,7 +47,7 @@ impl<R: Outside> Contest for Sleeps<R> {
 
 /// Sleeps once, for a time that depends on `n`; returns how late the sleep ended.
 async fn lateness<T: Timers>(tasks: T, n: u64) -> Result<f64, String> {
-    // All times from 1 to 100 ms, in an order that is independent of the order of tasks.
+    // All times from 1 to 100 ms, so mixed that tasks do not end in the order of their start.
     let time = Duration::from_millis(1 + n * 37 % 100);
     measured_sleep(tasks, time).await
 }

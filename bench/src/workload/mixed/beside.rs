@@ -1,4 +1,5 @@
-//! Requests at a fixed rate beside jobs: their latency, and the number of jobs done meanwhile.
+//! Requests at a fixed rate beside jobs: the latency of the requests, and the time and CPU time per
+//! job.
 
 use std::{
     sync::{

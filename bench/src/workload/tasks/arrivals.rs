@@ -1,4 +1,4 @@
-//! Counts tasks that have ended, and notifies when the last one has.
+//! Counts tasks that have reached some point, for example their end, and notifies at the last one.
 
 use std::sync::{
     Mutex, PoisonError,

@@ -70,7 +70,7 @@ impl<R: Runtime> Contest for Idle<R> {
 
 /// The CPU time of other threads of this process while this one sleeps.
 ///
-/// The clocks are read in this order so that reading them counts for this thread.
+/// The clocks are read in such an order that the time for reading them counts as this thread's.
 fn idle_cpu(time: Duration) -> Option<Duration> {
     let own_before = os::thread_cpu_time()?;
     let all_before = os::cpu_time()?;
