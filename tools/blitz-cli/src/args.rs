@@ -165,7 +165,7 @@ impl TraceFormat {
 /// Whose stacks to print.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Args)]
 pub struct StacksArgs {
-    /// The id of one of your processes; optional if only one has a page
+    /// The id of one of your processes; optional if there is only one process
     pub pid: Option<u32>,
     /// Print names of functions with all parameters of their types
     #[arg(long)]
@@ -210,7 +210,8 @@ fn workers(text: &str) -> Result<usize, String> {
 /// What to measure and how long.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Args)]
 pub struct BenchArgs {
-    /// Take about a minute, without most async cases and the rayon programs (the default)
+    /// Take about a minute, with only a few of the async and io cases, and without the groups
+    /// mixed, signal, par, insight and rayon (the default)
     #[arg(long)]
     quick: bool,
 
@@ -218,7 +219,8 @@ pub struct BenchArgs {
     #[arg(long, conflicts_with = "quick")]
     full: bool,
 
-    /// Run only cases with NAME in their names, for example `async`, `mixed` or `rayon/sort`
+    /// Run only the group NAME, for example `async` or `mixed`; if there is no such group, only
+    /// cases with NAME in their names, for example `rayon/sort`
     #[arg(long, value_name = "NAME")]
     pub only: Option<String>,
 

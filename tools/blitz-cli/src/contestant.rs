@@ -1,4 +1,5 @@
-//! The hidden command that `blitz bench` starts once per contestant, and how it is started.
+//! The hidden commands: `contestant`, which `blitz bench` starts once per contestant, and `load`,
+//! which a contestant that is a server starts for its clients.
 
 use std::{env, ffi::OsStr, io, process};
 

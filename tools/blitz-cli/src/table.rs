@@ -216,7 +216,7 @@ kernel slice; in-place, blocking: jobs by block_in_place and spawn_blocking. ray
 iterators on the drop-in core. forks, blocks, inits: how often a loop was cut for another worker, how
 many blocks it took its items in, how many states map_init made.
 tokio-metrics, -console, -dial9 against tokio: what a tool that looks inside costs Tokio.
-alone: one of the two has no value, for example because it cannot do this at all.
+alone: one of the two contestants has no value, for example because it cannot run the workload.
 told: neither more nor less is better, or both are rivals, or one of the two is a floor, the least
 that every program has to do: bare, a server without a runtime; floor, a fork that no thief can
 take; halves, two threads with half of the work each.";

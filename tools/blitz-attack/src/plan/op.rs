@@ -20,7 +20,7 @@ pub enum Op {
     Scope(ScopeKind, Vec<Child>),
     /// `broadcast`; or `spawn_broadcast`, and then the operation does not wait for the closures.
     Broadcast {
-        /// Whether by `spawn_broadcast`.
+        /// Whether `spawn_broadcast` is called instead of `broadcast`.
         spawned: bool,
     },
     /// `Pool::install` into the runtime of this index.
@@ -51,9 +51,9 @@ pub enum Op {
     },
     /// A timer, for this many milliseconds.
     Timer(TimerKind, u8),
-    /// Tasks that communicate.
+    /// This many tasks that communicate, or a few more.
     Meet(MeetKind, u8),
-    /// Sockets, files, processes, signals.
+    /// Uses a socket, a file, a process or a signal; transfers have about this many bytes.
     Io(IoKind, u16),
     /// A panic, which must be caught where the documentation says.
     Panic(PanicPlace),
@@ -96,7 +96,7 @@ pub struct Spawn {
 pub enum SpawnKind {
     /// `spawn`.
     Task,
-    /// `try_spawn`, else `spawn`.
+    /// `try_spawn`; if it refuses the task, `spawn`.
     TryTask,
     /// `spawn_cpu`.
     Cpu,
@@ -107,7 +107,7 @@ pub enum SpawnKind {
 /// The wrappers around the future of a task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wrap {
-    /// Nothing.
+    /// There is no wrapper.
     Bare,
     /// A shield.
     Shield,
@@ -126,9 +126,9 @@ pub enum End {
     Wait,
     /// The handle is dropped; the task still runs.
     Drop,
-    /// The task is aborted, then waited for: it returns a result or is cancelled.
+    /// The spawner aborts the task and waits for it: the task returns a result or is cancelled.
     Abort,
-    /// The same, but a thread outside every pool aborts the task.
+    /// Works like `Abort`, but a thread outside every pool aborts the task.
     AbortOutside,
 }
 
@@ -141,7 +141,7 @@ pub enum SetEnd {
     JoinAll,
     /// By `shutdown`.
     Shutdown,
-    /// Dropped.
+    /// By its drop.
     Drop,
     /// By `detach_all`.
     Detach,
@@ -215,9 +215,9 @@ pub enum IoKind {
 pub enum PanicPlace {
     /// The first closure of a join.
     JoinLeft,
-    /// The second.
+    /// The second closure of a join.
     JoinRight,
-    /// Both.
+    /// Both closures of a join.
     JoinBoth,
     /// A job of a scope.
     ScopeJob,

@@ -200,7 +200,7 @@ fn table(blitz: Cost, rayon: Cost) -> String {
     text
 }
 
-/// The number of builds of each program. The median counts.
+/// The number of measured builds of each program. The median counts.
 const ROUNDS: usize = 3;
 
 #[cfg(test)]

@@ -165,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn a_plot_has_a_line_for_each_that_has_a_distribution() {
+    fn a_plot_has_a_line_for_each_contestant_with_a_distribution() {
         let svg = lines(&with_latencies(), "latency", &Metric::RETURNS).unwrap().unwrap();
         for text in ["latency", "blitz x2", "p50", "p99.9", "max", "10.0 us", "100 us"] {
             assert!(svg.contains(text), "{text} is missing");
