@@ -15,8 +15,8 @@ use std::fmt::Display;
 use std::process::Command;
 use std::{fs, io};
 
-/// The cases of `blitz bench` that show that the tool works. The second one also has a process for
-/// the clients of each contestant.
+/// The cases of `blitz bench` that show that the tool works. The second case also starts a process
+/// with clients for each contestant.
 const SMOKE_CASES: [&str; 2] = ["fork-join/empty-tree-10/inside", "io/echo-64/64-connections"];
 
 /// The shortest case for which `blitz bench` builds and checks the Rayon programs on both cores.

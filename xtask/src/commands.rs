@@ -70,7 +70,7 @@ pub fn shuttle(filter: Option<&str>) -> Command {
     command
 }
 
-/// Clippy for the code of `package` that only this checker compiles.
+/// Clippy over `package` with the code that is only compiled for this checker.
 pub fn clippy_under(checker: &str, package: &str) -> Command {
     let mut command = modelled(checker, package, &["clippy", "--lib", "--tests"]);
     command.args(["--", "-D", "warnings"]);
@@ -179,8 +179,8 @@ fn on_nightly(question: &str) -> Result<String, String> {
     }
 }
 
-/// The library's unit and integration tests under AddressSanitizer, leaks and stack use after
-/// return included.
+/// The library's unit and integration tests under AddressSanitizer, which also reports leaks and
+/// uses of a stack frame after its return.
 pub fn asan(filter: Option<&str>) -> Command {
     let mut command = sanitized("asan", ADDRESS, &[], filter);
     under_address_sanitizer(&mut command);

@@ -26,8 +26,8 @@ pub struct Options {
     pub fast: bool,
     /// Whether to run also suites that take long to build.
     pub long: bool,
-    /// If given, the suite of this name is run. If there is none, all suites whose names contain
-    /// the text are run.
+    /// If given, the suite of this name is run. If no suite has this name, all suites whose names
+    /// contain it are run.
     pub only: Option<String>,
     /// How many times to run each suite; 0 means once.
     pub repeat: usize,
@@ -105,7 +105,7 @@ fn print_table(rows: &[(&str, Outcome)]) {
             proof.jobs,
             match (in_graph, proof.jobs) {
                 (true, 1..) => "yes",
-                (true, 0) if !proof.is_needed => "yes: there is no other core",
+                (true, 0) if !proof.is_needed => "yes: these programs can use no other rayon-core",
                 (true, 0) => "NO: no pool ran a job",
                 (false, _) => "NO: the shim is not in the graph",
             }

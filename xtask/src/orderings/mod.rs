@@ -160,11 +160,12 @@ impl Page<'_> {
 /// Which models are tried, in this order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Round {
-    /// Those of the site's folder that reach it in their first executions.
+    /// Models of the site's folder that reach the site in their first executions.
     Own,
-    /// Those of the site's folder that reach it in any execution, if none of them reaches it in its first ones.
+    /// Models of the site's folder that reach the site in any execution. They are tried only if no
+    /// model of the folder reaches the site in its first executions.
     OwnAgain,
-    /// Those of other folders that reach it in their first executions.
+    /// Models of other folders that reach the site in their first executions.
     Others,
 }
 

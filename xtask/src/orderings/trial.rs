@@ -51,7 +51,7 @@ pub enum Extent {
 /// The sites that a model reaches, and its time, when no ordering is weakened.
 #[derive(Clone, Default)]
 pub struct Reach {
-    /// How long that run took.
+    /// How long the unchanged model took.
     pub took: Duration,
     sites: BTreeSet<String>,
 }

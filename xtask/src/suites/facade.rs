@@ -1,5 +1,6 @@
 //! Turns a copy of rayon into a package that holds only its tests and examples and depends on
-//! `rayon`, so that they test the facade over Blitz's parallel iterators.
+//! `rayon`. So they test the package that is patched in under this name: the facade over Blitz's
+//! parallel iterators.
 
 use super::catalogue::LeftOut;
 use super::moved::{examples, without_test};

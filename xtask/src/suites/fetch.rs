@@ -18,7 +18,7 @@ const MADE_BY: &str = concat!(
     include_str!("facade.rs"),
 );
 
-/// Copies every package of `suites` that is not there yet into `folder`.
+/// Copies every package of `suites` into `folder`, unless a copy that this code has made is there.
 pub fn fetch(folder: &Path, suites: &[&Suite]) -> io::Result<()> {
     fs::create_dir_all(folder)?;
     let mut missing = BTreeMap::new();

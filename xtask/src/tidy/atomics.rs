@@ -1,7 +1,7 @@
-//! Checks where atomics are. They come from `prim.rs`, so that the model checker sees each of them;
-//! statistics and tables outside protocols are exceptions. Each atomic lies in the folder of a
-//! protocol, with its invariants and model, or is listed here with the reason why it needs no
-//! model.
+//! Checks where atomics are. They come from `prim.rs`, so that the model checker sees each of them.
+//! The exceptions are statistics, a table, and words of protocols on whose order no thread relies.
+//! Each atomic lies in the folder of a protocol, with its invariants and model, or is listed here
+//! with the reason why it needs no model.
 
 use super::Report;
 use super::parts::{PROTOCOLS, SOURCES};

@@ -70,8 +70,8 @@ pub const ORDERS: &[Order] = &[
             layer("state", &[&["state"]]),
             layer("base", &[&["base"]]),
         ],
-        // A team holds its workers, which point to the team. A team also holds the latch of a
-        // worker of another team that waits for the first team's end.
+        // A team holds its workers, which point to the team. While a worker of another team waits
+        // for a team's end, the team also holds that worker's latch.
         recursive: &[("team", "team::latch"), ("team", "team::worker")],
         known: &[],
     },

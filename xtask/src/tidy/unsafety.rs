@@ -1,4 +1,4 @@
-//! Checks where `unsafe` is written. The compiler checks the SAFETY comments.
+//! Checks where `unsafe` is written. Clippy checks that each block has a SAFETY comment.
 
 use super::Report;
 use crate::tree::{File, Tree};
