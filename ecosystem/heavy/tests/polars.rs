@@ -24,7 +24,7 @@ async fn as_is() {
         let expected = (0..ROWS).filter(|number| number % 4 == rest).sum::<i64>();
         assert_eq!(query.await.unwrap().unwrap(), expected);
     }
-    // A fork whose halves are queries.
+    // Both halves of a fork may run queries, too.
     let (one, other) = blitz::join(|| sum_of(0), || sum_of(1));
     assert_eq!(other.unwrap() - one.unwrap(), ROWS / 4);
 }

@@ -46,7 +46,7 @@ impl Peer {
             return skip("rabbitmq-server is not installed", &place);
         }
         // Erlang's nodes find each other through a name server. If RabbitMQ started the name
-        // server, it would keep running after the test.
+        // server, the name server would keep running after the test.
         let names = free_port().to_string();
         let mut epmd = Command::new("epmd")
             .args(["-port", &names])

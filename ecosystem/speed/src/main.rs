@@ -176,7 +176,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             tasks.into_iter().for_each(|task| task.join().unwrap());
         })
     };
-    // One worker, so that stealing does not disturb the measurement.
+    // These runtimes have one worker each, so that stealing does not disturb the measurement.
     let with = blitz::Runtime::builder().workers(1).tokio_guest().build()?;
     let [without, another] = [(); 2].map(|()| blitz::Runtime::builder().workers(1).build());
     let (without, another) = (without?, another?);
