@@ -205,8 +205,8 @@ impl<S> ThreadPoolBuilder<S> {
         self
     }
 
-    /// Converts the settings to a Blitz builder. Also returns whether the threads have names, and
-    /// what starts them.
+    /// Converts the settings to a Blitz builder. Also returns whether the user has named the
+    /// threads, and what starts them.
     fn into_parts(self) -> (PoolBuilder, bool, S) {
         let asked = if self.num_threads > 0 { self.num_threads } else { num_threads_from_env() };
         let mut builder =

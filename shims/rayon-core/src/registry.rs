@@ -1,5 +1,5 @@
-//! How a pool's threads are started. The types are public in a private module, as in the original:
-//! they occur in signatures but cannot be named.
+//! How a pool's threads are started. As in the original, the types are public in a private module:
+//! they occur in signatures, but only [`ThreadBuilder`], which is re-exported, can be named.
 
 #![forbid(unsafe_code)]
 

@@ -1,5 +1,5 @@
-//! Promises of the original beyond its behaviour, and checks that the original's tests make with
-//! access to its internals.
+//! Promises of the original about its types and texts, and checks that the original's tests make
+//! with access to its internals.
 
 use rayon_core::{
     BroadcastContext, FnContext, Scope, ScopeFifo, ThreadBuilder, ThreadPool, ThreadPoolBuildError,

@@ -33,7 +33,7 @@ fn pool(threads: usize) -> ThreadPool {
     ThreadPoolBuilder::new().num_threads(threads).build().unwrap()
 }
 
-/// Calls `f(0) … f(n - 1)` by halving.
+/// Calls `f(0) … f(n - 1)`, with a fork that halves the range at each step.
 fn for_each(n: usize, f: &(impl Fn(usize) + Sync)) {
     fn go(low: usize, high: usize, f: &(impl Fn(usize) + Sync)) {
         if high - low == 1 {
