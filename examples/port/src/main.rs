@@ -6,8 +6,8 @@
 //!
 //! The handler `look` is what the port is for: it computes, and forks on the thread that runs it.
 //! `axum::serve` runs handlers on the guest's one thread, which waits for the fork. That is fine
-//! for a fork of microseconds. If a handler computes for longer, it awaits `blitz::spawn_cpu`, or
-//! `blitz_hyper::serve` serves it, so that other requests go on.
+//! for a fork of microseconds. If a handler computes for longer, let it await `blitz::spawn_cpu`,
+//! or serve the router by `blitz_hyper::serve`. Then other requests go on.
 
 use axum::extract::{Path, State};
 use axum::routing::{get, post};
