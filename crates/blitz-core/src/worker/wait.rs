@@ -237,6 +237,11 @@ impl Owner<'_> {
         let _guest = hears.then(|| Guest::new(self.team(), place));
         let mut rounds = 0;
         while !latch.probe() {
+            if let Some(job) = self.next_of_many_within(mark, limits) {
+                self.execute_here(job);
+                rounds = 0;
+                continue;
+            }
             let look = if rounds < tuning::DESCENDANT_YIELDS { Look::Public } else { Look::Hard };
             if let Some(found) = self.find_within(latch, mark, look, limits) {
                 self.run(found);
@@ -257,6 +262,19 @@ impl Owner<'_> {
             // Announce tasks that yielded in here, as at the end of every wait that polls.
             self.tasks().notify_of_ring();
         }
+    }
+
+    /// Takes the newest own job above `mark` if nothing else has to go first: a fast path of
+    /// `find_within`.
+    #[inline]
+    fn next_of_many_within(self, mark: Mark<Header>, limits: Limits<'_>) -> Option<Work> {
+        if limits.tasks {
+            return self.next_of_many(mark);
+        }
+        // A wait that polls no tasks takes no turns.
+        let job = self.jobs().pop_above(mark)?;
+        self.tasks().count_job();
+        Some(job)
     }
 
     /// Whether a wait within `limits` polls or cancels tasks.
