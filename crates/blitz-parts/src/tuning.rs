@@ -207,8 +207,8 @@ pub const POLLS_PER_SAMPLE: u32 = if MODELLED { 4 } else { 128 };
 /// An emptied queue keeps its memory for this many entries: enough for an ordinary burst. The
 /// memory of a longer queue is freed with its last entries: allocating it again costs little
 /// compared with that many entries. Used for chains of tasks, rows of wakers, a worker's mail, the
-/// inbox of a local set, the queues of `spawn_fifo`, closures that may block, and the table of
-/// descriptors.
+/// inbox of a local set, the queues of `spawn_fifo`, closures that may block, the table of
+/// descriptors, and the list of awaited jobs.
 pub const CHAIN_KEEPS: usize = 4_096;
 
 /// How many eighths of its stack a waiting thread leaves free when it begins an unrelated job:

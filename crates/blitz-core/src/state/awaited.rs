@@ -8,7 +8,8 @@
 use super::blocking::{AwaitedClosure, Listed};
 use crate::base::Id;
 use blitz_parts::prim::{Mutex, MutexGuard};
-use std::collections::BTreeMap;
+use blitz_parts::tuning::CHAIN_KEEPS;
+use slab::Slab;
 use std::sync::PoisonError;
 
 /// Into how many parts the list is divided, so that workers rarely meet at one.
@@ -17,33 +18,44 @@ const PARTS: usize = 16;
 /// The jobs of one pool that tasks await.
 #[derive(Default)]
 pub(crate) struct AwaitedJobs {
-    parts: [Mutex<BTreeMap<Id, Listed>>; PARTS],
+    parts: [Mutex<Slab<(Id, Listed)>>; PARTS],
 }
 
+/// The place of a job in its part of the list.
+#[derive(Clone, Copy)]
+pub(crate) struct ListedAt(usize);
+
 impl AwaitedJobs {
-    fn part(&self, id: Id) -> MutexGuard<'_, BTreeMap<Id, Listed>> {
+    fn part(&self, id: Id) -> MutexGuard<'_, Slab<(Id, Listed)>> {
         lock(&self.parts[id.number() as usize % PARTS])
     }
 
-    pub(crate) fn add(&self, id: Id, listed: Listed) {
-        self.part(id).insert(id, listed);
+    #[must_use]
+    pub(crate) fn add(&self, id: Id, listed: Listed) -> ListedAt {
+        ListedAt(self.part(id).insert((id, listed)))
     }
 
-    /// Forgets a job. The returned entry may be the last reference to a result, whose drop is user
-    /// code.
+    /// Forgets the job at `place`, where [`add`](Self::add) has put it. The returned entry may be
+    /// the last reference to a result, whose drop is user code.
     #[must_use]
-    pub(crate) fn remove(&self, id: Id) -> Option<Listed> {
-        self.part(id).remove(&id)
+    pub(crate) fn remove(&self, id: Id, place: ListedAt) -> Listed {
+        let mut part = self.part(id);
+        let (_, listed) = part.remove(place.0);
+        if part.is_empty() && part.capacity() > CHAIN_KEEPS / PARTS {
+            *part = Slab::new();
+        }
+        listed
     }
 
     /// Returns the jobs that tasks await now.
     pub(crate) fn awaited(&self) -> Vec<AwaitedClosure> {
-        let awaited = |part| AwaitedClosure::all(&lock(part));
+        let awaited =
+            |part| AwaitedClosure::all(lock(part).iter().map(|(_, (id, job))| (*id, job)));
         self.parts.iter().flat_map(awaited).collect()
     }
 }
 
-fn lock(part: &Mutex<BTreeMap<Id, Listed>>) -> MutexGuard<'_, BTreeMap<Id, Listed>> {
+fn lock(part: &Mutex<Slab<(Id, Listed)>>) -> MutexGuard<'_, Slab<(Id, Listed)>> {
     // No user code runs under the lock.
     part.lock().unwrap_or_else(PoisonError::into_inner)
 }

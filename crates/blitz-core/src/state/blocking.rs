@@ -51,8 +51,8 @@ pub(crate) struct AwaitedClosure {
 impl AwaitedClosure {
     /// Returns the closures of a list that tasks await. The caller holds the list's lock: a
     /// reference taken out of the list could become the last one to a result.
-    pub(super) fn all(listed: &BTreeMap<Id, Listed>) -> Vec<AwaitedClosure> {
-        let awaited = listed.iter().filter_map(|(&id, Listed { closure, type_name })| {
+    pub(super) fn all<'a>(listed: impl Iterator<Item = (Id, &'a Listed)>) -> Vec<AwaitedClosure> {
+        let awaited = listed.filter_map(|(id, Listed { closure, type_name })| {
             let (task, has_begun) = (closure.awaited_by()?, closure.has_begun());
             Some(AwaitedClosure { task, id, type_name, has_begun })
         });
@@ -200,7 +200,7 @@ impl Blocking {
 
     /// The closures that tasks await.
     pub(crate) fn awaited(&self) -> Vec<AwaitedClosure> {
-        AwaitedClosure::all(&self.shared.lock().listed)
+        AwaitedClosure::all(self.shared.lock().listed.iter().map(|(&id, listed)| (id, listed)))
     }
 
     /// Closures that run or wait.

@@ -30,7 +30,7 @@ mod watch;
 
 pub(crate) use adoption::Adoption;
 pub(crate) use attention::Attention;
-pub(crate) use awaited::AwaitedJobs;
+pub(crate) use awaited::{AwaitedJobs, ListedAt};
 pub(crate) use backoff::Backoff;
 pub(crate) use bitmap::{BitmapMarks, BitmapTotals, OwnBitmap};
 pub(crate) use blocking::{AwaitedClosure, Blocking, Closure, Listed};

@@ -6,7 +6,7 @@ use super::{JobHandle, Joinable};
 use crate::base::context::Aside;
 use crate::base::panic::Payload;
 use crate::base::{Id, JoinError};
-use crate::state::{Closure, Joint, Listed};
+use crate::state::{Closure, Joint, Listed, ListedAt};
 use crate::team::{AnyLatch, Team, current};
 use crate::worker::{Room, mark, room, visit};
 use blitz_parts::guests::Injected;
@@ -31,8 +31,8 @@ struct State<F, T> {
     detached: bool,
     /// The waiting thread or task.
     waiter: Option<Waiter>,
-    /// Whether the team lists the job among those that tasks await.
-    listed: bool,
+    /// Where the team lists the job among those that tasks await, if it does.
+    listed: Option<ListedAt>,
     stage: Stage<F, T>,
 }
 
@@ -80,7 +80,7 @@ where
     F: FnOnce() -> T,
 {
     pub(crate) fn new(team: &Team, on_workers: bool, f: F) -> Arc<Packet<F, T>> {
-        let state = State { detached: false, waiter: None, listed: false, stage: Stage::Queued(f) };
+        let state = State { detached: false, waiter: None, listed: None, stage: Stage::Queued(f) };
         Arc::new(Packet { id: Id::next(), team: team.arc(), on_workers, state: Mutex::new(state) })
     }
 
@@ -119,7 +119,7 @@ where
     /// Notes that the job has ended: returned, panicked or cancelled.
     fn finish(&self, mut state: MutexGuard<'_, State<F, T>>, outcome: Outcome<T>) {
         let waiter = state.waiter.take();
-        let listed = std::mem::take(&mut state.listed);
+        let listed = state.listed.take();
         let unwanted = if state.detached {
             state.stage = Stage::Gone;
             Some(outcome)
@@ -128,8 +128,8 @@ where
             None
         };
         drop(state);
-        if listed {
-            drop(self.team.awaited_jobs.remove(self.id));
+        if let Some(place) = listed {
+            drop(self.team.awaited_jobs.remove(self.id, place));
         }
         if let Some(waiter) = waiter {
             self.team.catch("a waker", || waiter.tell());
@@ -259,19 +259,20 @@ where
 
     fn is_to_be_listed(&self) -> bool {
         // Closures that do not run on workers are listed from their spawn on.
-        self.on_workers && !self.lock().listed
+        self.on_workers && self.lock().listed.is_none()
     }
 
     fn list(self: Arc<Self>) {
         let (id, team) = (self.id, &self.team);
-        team.awaited_jobs.add(id, Listed { closure: self.clone(), type_name: type_name::<F>() });
+        let listed = Listed { closure: self.clone(), type_name: type_name::<F>() };
+        let place = team.awaited_jobs.add(id, listed);
         let mut state = self.lock();
         if matches!(state.stage, Stage::Queued(_) | Stage::Running) {
-            state.listed = true;
+            state.listed = Some(place);
         } else {
             // The job has ended meanwhile, so only this call removes it from the list.
             drop(state);
-            drop(team.awaited_jobs.remove(id));
+            drop(team.awaited_jobs.remove(id, place));
         }
     }
 
