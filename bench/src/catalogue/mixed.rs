@@ -164,7 +164,7 @@ fn hogs(workers: usize) -> Case {
     )
 }
 
-/// The goal compares with `Limit`: how long a task waits if the workers share a round's jobs
+/// The goal compares with `Limit`: how long a task waits if the workers share one job of each task
 /// evenly.
 fn waits() -> Case {
     let goals: Goals<'_> = &[(Limit, Some(2.0)), (TokioRayon, None), (TokioBlocking, None)];
@@ -200,7 +200,7 @@ fn stalled(stall: Stall) -> Case {
 }
 
 /// With a hundred sleeps, one ends per millisecond. Each timer fires alone, so a wake-up of a
-/// worker serves only one task. Then the cost is shown without a goal.
+/// worker serves only one task. So with a hundred sleeps the CPU time has no goal.
 fn sleeps(count: usize) -> Case {
     let cheap = (count > 100).then_some(1.0);
     case(

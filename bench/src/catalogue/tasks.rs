@@ -125,7 +125,7 @@ fn foreign_wake() -> Case {
     let tail = Measure::Plain(Metric::StartP99);
     case(
         "foreign-wake",
-        "A foreign thread wakes a task of a sleeping runtime: until the task runs.",
+        "A foreign thread wakes a task of a sleeping runtime: the time until the task runs.",
         TaskWorkload::ForeignWake { workers: Idle::Asleep },
         &[2],
         &[

@@ -109,7 +109,7 @@ pub(super) fn wait(poll: &mut Poll, events: &mut Events, busy: usize) -> Result<
             Err(error) if error.kind() == ErrorKind::Interrupted => {}
             Err(error) => return Err(format!("a client failed: {error}")),
             Ok(()) if events.is_empty() => {
-                return Err(format!("{busy} requests have no answer for {PATIENCE:?}"));
+                return Err(format!("{busy} requests have had no answer for {PATIENCE:?}"));
             }
             Ok(()) => return Ok(()),
         }

@@ -79,7 +79,7 @@ pub trait Scoped: Rival {
     fn spawn<'s>(scope: &Self::Scope<'s>, job: impl FnOnce(&Self::Scope<'s>) + Send + 's);
 }
 
-/// A pool that takes a job from outside and runs it on a thread of its own, without a result.
+/// A pool that takes a job from outside and runs it on one of its threads, without a result.
 pub trait Post: Build {
     /// Hands `job` over and returns at once.
     fn post(&self, job: impl FnOnce() + Send + 'static);
@@ -331,6 +331,7 @@ impl RivalKind {
             Self::Smol => Some(env!("BLITZ_BENCH_SMOL")),
             // These have the version of `Blitz`.
             Self::Signal | Self::Unrecorded | Self::Inspected => None,
+            // These are code of this package, or no pool at all.
             Self::Seq | Self::SeqRight | Self::Condvar => None,
             Self::Floor | Self::Halves | Self::Bare | Self::Limit => None,
             // These use other rivals, which have versions.

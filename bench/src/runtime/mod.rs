@@ -2,8 +2,8 @@
 //! that the workloads need.
 //!
 //! A workload is written once, generic over [`Runtime`]. A running task starts others through
-//! [`Runtime::Tasks`]. That type is empty for runtimes that are found through a thread-local; for
-//! smol it holds a reference to the executor.
+//! [`Runtime::Tasks`]. That type has no fields for runtimes that are found through a thread-local;
+//! for smol it holds a reference to the executor.
 
 mod blitz;
 mod forte;

@@ -12,7 +12,7 @@ pub struct Function {
     /// The keyword `fn`, whose span the compiler shows.
     pub keyword: TokenTree,
     pub name: TokenTree,
-    /// `-> T`, or nothing.
+    /// `-> T` and a `where` clause, if there are any.
     pub output: TokenStream,
     pub body: TokenStream,
 }

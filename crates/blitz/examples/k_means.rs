@@ -79,6 +79,6 @@ fn main() -> Result<(), blitz::BuildError> {
         assert!((x.hypot(*y) - 10.0).abs() < 0.1, "a centre is where its points are");
         println!("{x:>8.4} {y:>8.4}");
     }
-    println!("the same bits with 1, 2, 3 and 8 workers, of {POINTS} points");
+    println!("{POINTS} points, the same bits with 1, 2, 3 and 8 workers");
     Ok(())
 }

@@ -1,5 +1,8 @@
-//! Pools that have adopted the thread that built them. The tests use or drop them on another
+//! Pools that have adopted the thread that built them. Most tests use or drop them on another
 //! thread, or drop them inside of their own operations.
+//!
+//! To a pool with a paused clock the thread is only lent: it is the first worker until another
+//! thread needs that worker.
 
 mod common;
 

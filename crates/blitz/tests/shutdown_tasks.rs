@@ -156,7 +156,7 @@ fn every_future_and_every_output_is_dropped_once() {
                 wait_for(|| crowd.sections_begun.load(SeqCst) == EACH);
                 let aborted = handle.spawn(pending::<()>());
                 aborted.abort();
-                // The task spawned last is in a queue, or is polled for the first time.
+                // The task spawned last is in a queue, is polled for the first time, or has ended.
                 let queued = tally.token();
                 drop(handle.spawn(async move { drop(queued) }));
                 let (sender, noise) = (wakers.clone(), tally.clone());
@@ -322,8 +322,9 @@ fn drop_handlers_may_wait_for_other_tasks() {
             let runtime = runtime(workers);
             let handle = runtime.handle();
             for n in 0..10 {
-                // In half of the pairs the task that waits is spawned first. So in any order of
-                // cancellation, some of these tasks wait for a task that is still there.
+                // In half of the pairs the task that waits is spawned first. So whether the oldest
+                // or the newest tasks are cancelled first, some of these tasks wait for a task that
+                // is still there.
                 let (send, receive) = oneshot::channel::<JoinHandle<()>>();
                 let done = done.clone();
                 let waits = async move {

@@ -165,7 +165,7 @@ fn calls_that_must_return_a_value_panic_once_the_pool_has_ended() {
             let text = panic.downcast_ref::<&str>().expect("a text");
             assert!(text.contains("has ended") && text.contains("keep its Pool"), "{name}: {text}");
         }
-        // All other calls return an error, or drop the work.
+        // The calls below that start work return an error, or drop it. `block_on` works as before.
         assert!(handle.spawn(async {}).join().unwrap_err().is_cancelled());
         assert!(handle.try_spawn(async {}).unwrap().join().unwrap_err().is_cancelled());
         assert!(handle.spawn_cpu(|| ()).join().unwrap_err().is_cancelled());

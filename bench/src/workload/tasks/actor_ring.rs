@@ -26,7 +26,8 @@ pub(super) struct Actor {
 
 /// State of the first actor.
 pub(super) struct Laps {
-    /// How often it will hand on a token. Only its polls touch it while a run lasts.
+    /// How often the first actor will hand on a token. Only the polls of that actor change this
+    /// count while a run lasts.
     left: AtomicU64,
     /// The tokens that it has taken out of the ring.
     out: &'static Arrivals,

@@ -103,7 +103,7 @@ impl<R: Runtime> Repeat for Storm<R> {
             0 => {}
             strays => {
                 return Err(format!(
-                    "{strays} tasks were not polled after the last wake, or counted twice"
+                    "{strays} tasks were counted twice after the last wake of a burst"
                 ));
             }
         }

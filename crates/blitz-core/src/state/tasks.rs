@@ -15,7 +15,7 @@ use std::fmt;
 /// The tasks of one worker that other workers may see and take.
 pub(crate) struct TaskQueues {
     pub(crate) lifo: LifoSlot,
-    /// Tasks taken from the queue in one batch. It is a ring, so that other workers can steal them.
+    /// Tasks taken from the queue in one batch, in a ring so that other workers can steal them.
     pub(crate) batch: Ring<BATCH_SLOTS>,
     pub(crate) ring: Ring<RING_SLOTS>,
     /// State of the bitmap scheduler; `None` in the stealing scheduler.
@@ -35,7 +35,7 @@ pub(crate) struct OwnTasks {
     pub(crate) lifo_polls: Cell<u32>,
     /// Whether there may be a task in the batch buffer.
     pub(crate) has_batch: Cell<bool>,
-    /// Whether tasks that are woken or spawned on this worker go to the queue. See
+    /// Whether tasks that are woken or spawned on this worker go where all workers look. See
     /// `Tasks::while_parking`.
     pub(crate) parking: Cell<bool>,
     /// The worker that the next fair turn looks at, and how many polls that worker had begun at the

@@ -1,4 +1,4 @@
-//! Blitz's own wakers, which set a latch or unpark a thread, and do nothing else.
+//! The wakers of `block_on`. They set a latch or unpark a thread, and do nothing else.
 //!
 //! A driver may call such a waker at any time: it runs no user code and does not block. So
 //! `block_on` is woken even if a worker has no room on its stack for other wakers, which may run

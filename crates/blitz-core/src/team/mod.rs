@@ -116,7 +116,7 @@ pub(crate) struct Team {
     /// How long blocking closures waited for a thread.
     pub(crate) blocking_delays: Box<Times>,
     pub(crate) watch: WatchThread,
-    /// Whether the user is notified of workers that do not come back.
+    /// Whether stalls are reported to the user: to the handler, in a line or in a file.
     pub(crate) reports_stalls: bool,
     pub(crate) blocking: Blocking,
     /// Jobs of `spawn_cpu` that tasks await.
@@ -134,7 +134,8 @@ pub(crate) struct Team {
 impl Team {
     /// A team of `workers` workers, none of which has a thread yet.
     pub(crate) fn new(config: Config, workers: usize, scheduler: Scheduler) -> Arc<Team> {
-        // Call this before the first event: the times of all events are computed from this reading.
+        // For the first team this takes the first reading of the clocks. The length of a tick is
+        // computed from that reading and a later one, so take it before the first event.
         ticks::refine();
         let threads = workers - usize::from(config.use_current_thread);
         let asymmetric = barrier::available() && !config.publish_all;

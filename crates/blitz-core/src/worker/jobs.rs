@@ -65,9 +65,9 @@ impl Jobs<'_> {
     /// caller must call [`share`](Self::share).
     ///
     /// # Safety
-    /// 1. The caller takes it back with the returned place, before its frame ends and before any
-    ///    older fork: by `take_back` and, if that fails, by `take_back_public`. If that fails, too,
-    ///    it waits until the job has run.
+    /// 1. The caller takes the fork back with the returned place, before the caller's frame ends
+    ///    and before it takes back any older fork: by `take_back` and, if that fails, by
+    ///    `take_back_public`. If that fails, too, the caller waits until the job has run.
     #[inline(always)]
     pub(crate) unsafe fn fork(self, work: Work) -> Place<Header> {
         // SAFETY: obligation 1: the job stays in place until it is taken back or has run, and the
@@ -100,7 +100,8 @@ impl Jobs<'_> {
     }
 
     /// Works like `is_wanted_by_workers`, after the watch has asked for attention: first yields to
-    /// the relief worker when that is due.
+    /// the relief worker when that is due. The relief worker is a spare that waits in the driver
+    /// and polls tasks while the workers with seats compute.
     #[cold]
     #[inline(never)]
     fn is_wanted_after_attention(self) -> bool {
@@ -186,8 +187,8 @@ impl Jobs<'_> {
 
     /// Makes private jobs of another worker public.
     pub(super) fn force(self, victim: &Worker) -> bool {
-        // If all forks are public, there is nothing to force. The system may also lack the
-        // asymmetric fence, which forcing needs.
+        // Without private forks there is nothing to force. If all forks are wanted, their owner
+        // publishes each, and the system may lack the asymmetric fence that forcing needs.
         if victim.demand().all_wanted() || !victim.deque.has_private() {
             return false;
         }
@@ -202,7 +203,9 @@ impl Jobs<'_> {
         forced
     }
 
-    /// Makes forks public, since they are wanted, and announces them.
+    /// Makes forks public and announces them, because a fork was found wanted. May keep all of them
+    /// private: if only the watch made the fork look wanted, or if an idle worker is awake and
+    /// thieves took none of the forks that were public before.
     #[cold]
     #[inline(never)]
     pub(crate) fn share(self) {
@@ -251,7 +254,8 @@ impl Jobs<'_> {
         }
     }
 
-    /// Wakes a worker if none is searching. `was_empty` says that no job was public before.
+    /// Announces public jobs, and wakes a worker if any sleeps. If `was_empty`, no job was public
+    /// before: then a searching worker takes the job, and no worker is woken beside it.
     fn notify(self, was_empty: bool) {
         // Notify one worker for any number of jobs: if it finds more than it takes, it wakes the
         // next (SLEEP-3). So a short burst does not wake every worker.

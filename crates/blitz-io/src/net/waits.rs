@@ -8,7 +8,8 @@ macro_rules! waits {
             /// Waits until an operation of `interest` may succeed, and returns which. Any number of
             /// tasks may wait.
             ///
-            /// An attempt may still block: another task was faster, or the event was spurious.
+            /// An attempt may still return [`WouldBlock`](std::io::ErrorKind::WouldBlock): another
+            /// task was faster, or the event was spurious.
             ///
             /// ```
             /// # fn main() -> std::io::Result<()> { blitz::block_on(async {

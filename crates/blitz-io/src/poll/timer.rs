@@ -55,7 +55,7 @@ mod system {
             Ok(Timer { descriptor, set_to: None })
         }
 
-        /// Makes the wait end at `limit`, and not earlier.
+        /// Makes the timer end waits at `limit`, and no longer at the moment it was set to before.
         pub(in crate::poll) fn set(&mut self, limit: Limit) -> io::Result<()> {
             if self.set_to == Some(limit.moment) {
                 return Ok(());

@@ -103,7 +103,7 @@ walk! {
 enum Node<S> {
     /// Neither it nor its children were visited.
     Ahead(S),
-    /// Its children are above it on the stack, or were visited.
+    /// Its children are above it on the stack, or in a piece that comes earlier, or were visited.
     Opened(S),
 }
 
@@ -215,7 +215,7 @@ where
 struct SplitPiece<'a, D, F> {
     data: Option<D>,
     splitter: &'a F,
-    /// Whether the data cannot be split.
+    /// Whether `splitter` was called and could not split the data.
     is_whole: bool,
 }
 

@@ -27,9 +27,9 @@
 //! ```
 //!
 //! # Invariants
-//! - **ALARM-1** If the driver announces a tick that is later than some wheel's `earliest`,
-//!   `is_early` returns true to the thread that lowered this `earliest`, which then wakes the
-//!   driver.
+//! - **ALARM-1** If [`Alarm::set`] returns a tick that is later than some wheel's `earliest`,
+//!   `is_early` returns true to at least one thread that lowered an `earliest` to before that tick.
+//!   This thread then wakes the driver.
 //! - **ALARM-2** A thread that adds a timer that is not the earliest of its wheel needs neither
 //!   fence nor wake-up.
 //! - **ALARM-3** If several threads add timers of one tick while the driver blocks until a later

@@ -12,7 +12,7 @@ const TASKS: u64 = 1 << 1;
 ///
 /// | bit of `status` | meaning |
 /// |---|---|
-/// | 0 | there are tasks in the worker's yield queue |
+/// | 0 | there may be tasks in the worker's yield queue |
 /// | 1 | there were tasks in its partition when it looked last |
 #[derive(Debug, Default)]
 pub struct SignalWaker {
@@ -51,7 +51,7 @@ impl SignalWaker {
         self.status.load(Relaxed)
     }
 
-    /// Bit i: the worker's i-th leaf, modulo 64, had tasks when it looked last.
+    /// Bit `i % 64`: the worker's i-th leaf may have had tasks when the worker looked last.
     pub fn partition_summary(&self) -> u64 {
         self.partition.load(Relaxed)
     }

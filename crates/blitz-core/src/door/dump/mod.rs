@@ -98,8 +98,8 @@ pub struct WorkerDump {
     pub queues: String,
     /// Tasks in its own queues.
     pub queued: usize,
-    /// In the signal scheduler: bit 0, it has tasks that yielded; bit 1, its part of the tree had
-    /// tasks when it last looked.
+    /// In the signal scheduler: bit 0, it may have tasks that yielded; bit 1, its part of the tree
+    /// had tasks when it last looked.
     pub status: Option<u64>,
     /// In the signal scheduler: the leaves of its part that had tasks when it last looked.
     pub partition_summary: Option<u64>,
