@@ -327,9 +327,11 @@ fn waiting_tasks_are_shown_with_their_directions() {
     assert_eq!(shown(), []);
     assert!(!poll(&readiness, &bell, BOTH));
     assert_eq!(shown(), [Direction::Read, Direction::Write]);
-    let interests = [Interest::WRITABLE, BOTH, Interest::PRIORITY | Interest::WRITABLE];
+    let interests =
+        [Interest::WRITABLE, BOTH, Interest::PRIORITY | Interest::WRITABLE, Interest::ERROR];
     let places = interests.map(|interest| list(&readiness, &bell, interest));
-    assert_eq!(shown()[2..], [Direction::Write, Direction::Read, Direction::Read]);
+    let [read, write] = [Direction::Read, Direction::Write];
+    assert_eq!(shown()[2..], [write, read, read, read]);
     places.into_iter().for_each(|place| readiness.unlist(place));
     set(&readiness, Ready::READABLE);
     assert_eq!(shown(), [Direction::Write]);

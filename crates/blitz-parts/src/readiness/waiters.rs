@@ -119,8 +119,10 @@ impl Waiters {
     pub(super) fn for_each(&self, each: &mut dyn FnMut(&Waker, Direction)) {
         let crowd = self.crowd.iter().flat_map(|crowd| crowd.list.iter().flatten());
         let listed = crowd.map(|listed| {
-            let reads = listed.interest.is_readable() || listed.interest.is_priority();
-            (&listed.waker, if reads { Direction::Read } else { Direction::Write })
+            let interest = listed.interest;
+            let reads = interest.is_readable() || interest.is_priority();
+            let writes = interest.is_writable() && !reads;
+            (&listed.waker, if writes { Direction::Write } else { Direction::Read })
         });
         let reader = self.reader.iter().map(|waker| (waker, Direction::Read));
         let writer = self.writer.iter().map(|waker| (waker, Direction::Write));
