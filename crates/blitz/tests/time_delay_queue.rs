@@ -11,6 +11,7 @@ use std::collections::BTreeMap;
 use std::future::poll_fn;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
+use std::task::{Context, Wake, Waker};
 
 const MS: Duration = Duration::from_millis(1);
 
@@ -111,6 +112,25 @@ async fn a_waiting_task_is_woken_when_the_last_value_is_removed() {
 #[blitz::test(start_paused = true)]
 async fn a_waiting_task_is_woken_when_the_queue_is_cleared() {
     is_woken_when_emptied(|queue, _| queue.clear()).await;
+}
+
+#[blitz::test(start_paused = true)]
+async fn a_queue_is_empty_after_clear_though_the_waker_panics() {
+    struct Panics;
+
+    impl Wake for Panics {
+        fn wake(self: Arc<Self>) {
+            panic!("as the test wants it");
+        }
+    }
+
+    let mut queue = DelayQueue::new();
+    queue.insert(Arc::new(()), MS);
+    let waker = Waker::from(Arc::new(Panics));
+    assert!(queue.poll_expired(&mut Context::from_waker(&waker)).is_pending());
+    catch_unwind(AssertUnwindSafe(|| queue.clear())).unwrap_err();
+    assert!(queue.is_empty() && queue.peek().is_none());
+    assert!(queue.next().await.is_none());
 }
 
 #[blitz::test(start_paused = true)]

@@ -215,9 +215,10 @@ impl<T> DelayQueue<T> {
     pub fn clear(&mut self) {
         self.order.clear();
         self.sleep = None;
+        // A waker and the drop of a value are user code, which may panic.
+        let entries = std::mem::take(&mut self.entries);
         self.wake();
-        // Dropping values runs user code, which may panic.
-        drop(std::mem::take(&mut self.entries));
+        drop(entries);
     }
 
     /// Waits for the next value; `None` if the queue is empty.
