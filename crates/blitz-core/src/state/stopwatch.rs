@@ -27,8 +27,11 @@ use std::time::Duration;
 
 /// The clocks of a thread. Both count from some moment.
 pub(crate) trait Clocks {
-    /// The quick clock.
-    fn now(&self) -> Duration;
+    /// The ticks of the quick clock.
+    fn now(&self) -> u64;
+
+    /// The length of this many ticks, as far as it is known by now.
+    fn to_time(&self, ticks: u64) -> Duration;
 
     /// The processor time that this thread has used.
     fn used(&self) -> Duration;
@@ -37,8 +40,8 @@ pub(crate) trait Clocks {
 /// Measures the polls of one thread.
 pub(crate) struct Stopwatch<C> {
     clocks: C,
-    /// When the processor clock was read.
-    at: Duration,
+    /// When the processor clock was read, in ticks.
+    at: u64,
     /// Its value.
     used: Duration,
 }
@@ -52,17 +55,23 @@ impl<C: Clocks> Stopwatch<C> {
     /// Calls `poll`, and returns whether it took long.
     pub(crate) fn is_long(&mut self, poll: impl FnOnce()) -> bool {
         let mut begin = self.clocks.now();
-        if begin.saturating_sub(self.at) > RELIEF_CLOCK_EVERY {
+        if self.time(self.at, begin) > RELIEF_CLOCK_EVERY {
             self.read();
             begin = self.at;
         }
         poll();
-        if self.clocks.now().saturating_sub(begin) <= RELIEF_POLL_LONG {
+        if self.time(begin, self.clocks.now()) <= RELIEF_POLL_LONG {
             return false;
         }
-        let before = self.used + begin.saturating_sub(self.at);
+        let before = self.used + self.time(self.at, begin);
         self.read();
         self.used.saturating_sub(before) > RELIEF_POLL_LONG
+    }
+
+    /// The time between two moments. The length of a tick is measured ever more precisely, so only
+    /// differences of ticks are converted: the moments themselves would move.
+    fn time(&self, from: u64, to: u64) -> Duration {
+        self.clocks.to_time(to.saturating_sub(from))
     }
 
     /// Reads the quick clock first: if the thread loses its processor in between, a poll may seem
@@ -87,6 +96,7 @@ mod tests {
         now: Cell<Duration>,
         used: Cell<Duration>,
         readings: Cell<u32>,
+        conversions: Cell<u64>,
     }
 
     impl Fake {
@@ -100,9 +110,18 @@ mod tests {
         }
     }
 
+    /// What the quick clock shows before the test.
+    const UPTIME: Duration = Duration::from_secs(1_000_000);
+
     impl Clocks for &Fake {
-        fn now(&self) -> Duration {
-            self.now.get()
+        fn now(&self) -> u64 {
+            (UPTIME + self.now.get()).as_nanos() as u64
+        }
+
+        /// The more often it is asked, the shorter a tick seems, by up to a thousandth.
+        fn to_time(&self, ticks: u64) -> Duration {
+            self.conversions.set((self.conversions.get() + 1).min(1_000));
+            Duration::from_nanos(ticks - ticks / 1_000_000 * self.conversions.get())
         }
 
         fn used(&self) -> Duration {

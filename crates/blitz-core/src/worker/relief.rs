@@ -163,8 +163,12 @@ pub(super) fn is_last_for_a_seat(team: &Team) -> bool {
 struct OwnClocks(ThreadId);
 
 impl Clocks for OwnClocks {
-    fn now(&self) -> Duration {
-        ticks::to_duration(ticks::now())
+    fn now(&self) -> u64 {
+        ticks::now()
+    }
+
+    fn to_time(&self, ticks: u64) -> Duration {
+        ticks::to_duration(ticks)
     }
 
     /// Returns the time since some moment if the system does not report the processor time. On such
