@@ -120,14 +120,16 @@ impl Owner<'_> {
     }
 
     /// Wakes the tasks whose events arrived, and gives the lease back. If there are many tasks,
-    /// notifies another worker. If there are few, it notifies none: this worker probably finishes
-    /// them before a sleeper could take one. If it does not, the watch notifies another worker.
+    /// notifies another worker, unless this worker is better alone. If there are few, it notifies
+    /// none: this worker probably finishes them before a sleeper could take one. If it does not,
+    /// the watch notifies another worker.
     pub(crate) fn dispatch(self, lease: DriverLease<'_>) -> Visit {
         let outer = self.own().dispatching.replace(true);
         let keeps = self.team().driver().is_some_and(|driver| driver.dispatch());
         self.own().dispatching.set(outer);
         self.leave(lease);
-        if !self.tasks().has_few_tasks() {
+        // A deferred waker is user code, and may block this worker: keep no tasks behind it.
+        if keeps || !self.tasks().has_few_tasks() {
             self.tasks().notify_of_ring();
         }
         if keeps && !broken(Step::DriverCallsKept) { Visit::Wakers } else { Visit::Tasks }

@@ -72,12 +72,14 @@ impl Owner<'_> {
                     }
                 }
                 let visit = self.no_work_found(&mut idle, None);
-                dispatched |= visit != Visit::Nothing;
+                dispatched = visit != Visit::Nothing;
                 if visit == Visit::Wakers {
                     break Some(Found::Wakers);
                 }
             };
-            let few = dispatched && self.tasks().has_few_tasks();
+            // A waker or a handler that runs next may block: keep no tasks behind it.
+            let runs_task = !parks && matches!(found, Some(Found::Task(_)));
+            let few = dispatched && runs_task && self.tasks().has_few_tasks();
             let more = || if few { self.leaves_work() } else { has_work(self.team()) };
             self.stop_looking(idle, more);
             if parks {
