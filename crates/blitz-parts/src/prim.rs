@@ -99,6 +99,13 @@ mod real {
         false
     }
 
+    /// What a random schedule has chosen, where a decision changes only who works when. `None` in a
+    /// shipped build.
+    #[inline(always)]
+    pub const fn any_choice() -> Option<bool> {
+        None
+    }
+
     /// Whether a model has failed and its thread unwinds; never in a shipped build.
     #[inline(always)]
     pub const fn model_has_failed() -> bool {

@@ -8,13 +8,13 @@ use crate::base::Id;
 use crate::base::context::Polling;
 use crate::state::{Totals, Turn, is_of_schedule, outcome};
 use crate::team::Worker;
-use blitz_parts::prim::{Instant, Step, broken};
+use blitz_parts::prim::{Instant, Step, any_choice, broken};
 use blitz_parts::queue::Chain;
 use blitz_parts::task::{Place, Ran, Runnable};
 use blitz_parts::thread;
 use blitz_parts::tuning::{CROWD_ASKS, CROWD_KEEPS, DRIVER_TASKS_PART, LIFO_POLLS_MAX};
 use std::mem::ManuallyDrop;
-use std::sync::PoisonError;
+use std::sync::TryLockError;
 
 impl Tasks<'_> {
     /// Queues a task that was woken or spawned on this worker. Usually it goes into the LIFO slot,
@@ -70,17 +70,28 @@ impl Tasks<'_> {
     /// Whether this worker wakes no other for the tasks in its ring.
     ///
     /// That is so if there are few of them, if the pool has only one worker, or if another worker
-    /// would only take a processor from other threads.
+    /// would only take a processor from other threads. Without the watch a worker keeps only few
+    /// tasks to itself, because no other thread would rescue them.
     pub(crate) fn has_few_tasks(self) -> bool {
         let tick = &self.own().tasks.tick;
         let (count, few) = (self.queues.ring.len(), tick.interval() / DRIVER_TASKS_PART);
-        count <= few
-            || self.team().num_workers() < 2
-            || tick.time_of(count) <= CROWD_KEEPS && self.is_better_alone()
+        if count <= few || self.team().num_workers() < 2 {
+            return true;
+        }
+        let keeps = self.shares_ring() && tick.time_of(count) <= CROWD_KEEPS;
+        keeps && self.team().watch.is_on() && self.is_better_alone()
     }
 
     fn is_better_alone(self) -> bool {
-        let mut crowd = self.team().crowd.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(any) = any_choice() {
+            return any;
+        }
+        // If another worker decides just now, which takes some reads of files, do not wait for it.
+        let mut crowd = match self.team().crowd.try_lock() {
+            Ok(crowd) => crowd,
+            Err(TryLockError::Poisoned(crowd)) => crowd.into_inner(),
+            Err(TryLockError::WouldBlock) => return false,
+        };
         crowd.is_better_alone(self.index(), Instant::now(), || self.totals())
     }
 
@@ -91,12 +102,17 @@ impl Tasks<'_> {
     #[cold]
     fn totals(self) -> Totals {
         let (team, count) = (self.team(), self.team().num_with_spares());
-        let asked =
-            (0..count.min(CROWD_ASKS)).map(|next| team.worker((self.index() + next) % count));
-        let waited = |worker: &Worker| Some(thread::shares(worker.seat.thread()?)?.delayed);
+        let wait = |next: usize| {
+            if next >= count {
+                return None;
+            }
+            let thread = team.worker((self.index() + next) % count)?.seat.thread()?;
+            Some((thread, thread::shares(thread)?.delayed))
+        };
         let polls = |worker: &Worker| worker.queues.counters.polled.get();
         Totals {
-            waited: asked.flatten().filter_map(waited).sum(),
+            waits: std::array::from_fn(wait),
+            seats: team.num_workers().min(CROWD_ASKS) as u32,
             polls: team.workers().map(polls).sum(),
         }
     }

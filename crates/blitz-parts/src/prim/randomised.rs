@@ -101,6 +101,11 @@ pub fn any_below(n: usize) -> usize {
     shuttle::rand::Rng::gen_range(&mut shuttle::rand::thread_rng(), 0..n)
 }
 
+/// What the schedule chooses, where a decision changes only who works when.
+pub fn any_choice() -> Option<bool> {
+    Some(any_below(2) == 0)
+}
+
 /// Asserts that the same choices lead to the same execution, so that a seed can be replayed.
 /// Returns a number that stands for all steps of all executions: it is the same in each process.
 pub fn check_replay(model: impl Fn() + Sync + Send + 'static) -> u64 {
