@@ -133,7 +133,25 @@ fn a_poll_that_yields_and_ends_is_the_last() {
             runtime.block_on(task).unwrap();
             // The next task reuses the memory of the last one, and must not count as having
             // yielded.
-            let waits = runtime.spawn(poll_fn(|_| Poll::<()>::Pending));
+            let later = Arc::new(AtomicUsize::new(0));
+            let waits = runtime.spawn({
+                let later = later.clone();
+                poll_fn(move |_| {
+                    later.fetch_add(1, SeqCst);
+                    Poll::<()>::Pending
+                })
+            });
+            // Meanwhile the worker would poll a task again that had yielded.
+            let others = async move {
+                while later.load(SeqCst) == 0 {
+                    yield_now().await;
+                }
+                for _ in 0..3 {
+                    yield_now().await;
+                }
+                later.load(SeqCst)
+            };
+            assert_eq!(runtime.block_on(runtime.spawn(others)).unwrap(), 1);
             waits.abort();
             assert!(runtime.block_on(waits).unwrap_err().is_cancelled());
             assert_eq!(polls.load(SeqCst), 1);

@@ -3,6 +3,7 @@
 use super::{Armed, Header, HeapJob, StackJob};
 use crate::latch::{OnceLatch, Runner};
 use crate::sleep::{Sleep, SleepPolicy};
+use core::cell::Cell;
 use core::ptr::NonNull;
 use std::sync::Arc;
 
@@ -70,18 +71,22 @@ fn job_5_an_armed_fork_notes_its_runner_and_sets_the_latch() {
     let sleep = Sleep::new(SleepPolicy::default(), true, 1);
     let bed = NonNull::from(sleep.add_bed());
     let runner = Runner { index: 3, run: 7 };
+    let seen = Cell::new(None);
     let job = StackJob::new(Armed, |_: bool| {
-        // The latch is set only after this closure has returned.
+        let header = seen.get().unwrap();
+        // SAFETY: the job was armed below and lives until the end.
+        let latch = unsafe { Header::latch(header) };
+        assert!(!latch.probe(), "the latch is set only after this closure has returned");
+        assert_eq!(latch.runner(), Some(runner));
         17
     });
+    seen.set(Some(job.header()));
     // SAFETY: no other thread sees the job.
     unsafe { Header::arm(job.header(), bed) };
     // SAFETY: the job was armed above and lives until the end.
     let latch = unsafe { Header::latch(job.header()) };
     assert!(!latch.probe() && latch.runner().is_none());
     assert_eq!(latch.bed(), bed);
-    latch.note_runner(runner);
-    assert_eq!(latch.runner(), Some(runner));
     // SAFETY: the job stays in this frame until its latch was seen set.
     unsafe { job.as_work() }.run(Some(runner));
     assert!(latch.probe());
