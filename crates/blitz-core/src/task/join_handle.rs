@@ -2,7 +2,7 @@
 
 #![forbid(unsafe_code)]
 
-use super::{AbortHandle, Id, JobHandle, budget};
+use super::{AbortHandle, Id, JobHandle, Polled, budget};
 use crate::base::JoinError;
 use blitz_parts::task::{Failure, Join, TaskRef};
 use std::fmt;
@@ -131,13 +131,15 @@ impl<T> JoinHandle<T> {
     }
 }
 
-/// Lists a job among those that tasks await, if a poll of its handle was pending.
+/// Lists a job among those that tasks await, if a poll of its handle was the first that was pending.
 #[inline]
-fn listed_if_pending<T, R>(job: &Arc<dyn JobHandle<T>>, polled: Poll<R>) -> Poll<R> {
-    if polled.is_pending() && job.is_to_be_listed() {
-        Arc::clone(job).list();
+fn listed_if_pending<T, R>(job: &Arc<dyn JobHandle<T>>, polled: Polled<R>) -> Poll<R> {
+    match polled {
+        Polled::Ready(result) => return Poll::Ready(result),
+        Polled::Pending { unlisted: true } => Arc::clone(job).list(),
+        Polled::Pending { unlisted: false } => {}
     }
-    polled
+    Poll::Pending
 }
 
 impl<T> Future for JoinHandle<T> {

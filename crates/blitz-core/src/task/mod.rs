@@ -27,7 +27,7 @@ pub use budget::{Unconstrained, consume_budget, unconstrained};
 pub use id::{Id, id, try_id};
 pub use join_handle::JoinHandle;
 pub use join_set::JoinSet;
-pub(crate) use joinable::{JobHandle, Joinable};
+pub(crate) use joinable::{JobHandle, Joinable, Polled};
 pub use local::{LocalEnterGuard, LocalSet, spawn_local};
 pub(crate) use packet::Packet;
 pub use shield::{Shield, shield};

@@ -2,7 +2,7 @@
 
 #![forbid(unsafe_code)]
 
-use super::{JobHandle, Joinable};
+use super::{JobHandle, Joinable, Polled};
 use crate::base::context::Aside;
 use crate::base::panic::Payload;
 use crate::base::{Id, JoinError};
@@ -15,7 +15,7 @@ use blitz_parts::task::task_of;
 use std::any::type_name;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, PoisonError};
-use std::task::{Context, Poll, Waker, ready};
+use std::task::{Context, Waker};
 
 /// State that the job and its handle share.
 pub(crate) struct Packet<F, T> {
@@ -42,6 +42,12 @@ enum Stage<F, T> {
     Done(Outcome<T>),
     /// The result was taken.
     Gone,
+}
+
+impl<F, T> Stage<F, T> {
+    fn has_ended(&self) -> bool {
+        matches!(self, Stage::Done(_) | Stage::Gone)
+    }
 }
 
 enum Outcome<T> {
@@ -166,7 +172,7 @@ where
     }
 
     fn is_finished(&self) -> bool {
-        matches!(self.lock().stage, Stage::Done(_) | Stage::Gone)
+        self.lock().stage.has_ended()
     }
 
     fn id(&self) -> Id {
@@ -196,26 +202,27 @@ where
     F: FnOnce() -> T + Send + 'static,
     T: Send + 'static,
 {
-    fn poll_finished(&self, cx: &mut Context<'_>) -> Poll<()> {
-        // Cloning a waker is user code.
-        let waker = Waiter::Task(cx.waker().clone());
-        let mut state = self.lock();
-        if !matches!(state.stage, Stage::Queued(_) | Stage::Running) {
-            return Poll::Ready(());
+    fn poll_finished(&self, cx: &mut Context<'_>) -> Polled<()> {
+        // Cloning and dropping a waker is user code: not under the lock.
+        let waker = cx.waker().clone();
+        let state = self.lock();
+        if state.stage.has_ended() {
+            drop(state);
+            return Polled::Ready(());
         }
-        let before = state.waiter.replace(waker);
-        drop(state);
-        drop(before);
-        Poll::Pending
+        self.wait(state, waker)
     }
 
-    fn poll(&self, cx: &mut Context<'_>) -> Poll<Result<T, JoinError>> {
-        if !self.is_finished() {
-            ready!(self.poll_finished(cx));
+    fn poll(&self, cx: &mut Context<'_>) -> Polled<Result<T, JoinError>> {
+        let waker = cx.waker().clone();
+        let mut state = self.lock();
+        if !state.stage.has_ended() {
+            return self.wait(state, waker);
         }
-        let stage = std::mem::replace(&mut self.lock().stage, Stage::Gone);
+        let stage = std::mem::replace(&mut state.stage, Stage::Gone);
+        drop(state);
         match stage {
-            Stage::Done(outcome) => Poll::Ready(outcome.into_result(self.id())),
+            Stage::Done(outcome) => Polled::Ready(outcome.into_result(self.id())),
             _ => panic!("a JoinHandle was polled after it had returned its result"),
         }
     }
@@ -257,17 +264,12 @@ where
         drop(waiter);
     }
 
-    fn is_to_be_listed(&self) -> bool {
-        // Closures that do not run on workers are listed from their spawn on.
-        self.on_workers && self.lock().listed.is_none()
-    }
-
     fn list(self: Arc<Self>) {
         let (id, team) = (self.id, &self.team);
         let listed = Listed { closure: self.clone(), type_name: type_name::<F>() };
         let place = team.awaited_jobs.add(id, listed);
         let mut state = self.lock();
-        if matches!(state.stage, Stage::Queued(_) | Stage::Running) {
+        if !state.stage.has_ended() {
             state.listed = Some(place);
         } else {
             // The job has ended meanwhile, so only this call removes it from the list.
@@ -286,10 +288,20 @@ where
     F: FnOnce() -> T + Send,
     T: Send,
 {
+    /// Makes the task of `waker` the one that waits for the job, which has not ended.
+    fn wait<R>(&self, mut state: MutexGuard<'_, State<F, T>>, waker: Waker) -> Polled<R> {
+        // Closures that do not run on workers are listed from their spawn on.
+        let unlisted = self.on_workers && state.listed.is_none();
+        let before = state.waiter.replace(Waiter::Task(waker));
+        drop(state);
+        drop(before);
+        Polled::Pending { unlisted }
+    }
+
     /// Waits until the job has ended, and takes the result.
     fn take(&self) -> Result<T, JoinError> {
         let mut state = self.lock();
-        if matches!(state.stage, Stage::Queued(_) | Stage::Running) {
+        if !state.stage.has_ended() {
             let latch = Arc::new(AnyLatch::for_current_thread());
             let before = state.waiter.replace(Waiter::Thread(latch.clone()));
             drop(state);
