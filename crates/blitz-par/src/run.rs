@@ -1,4 +1,4 @@
-//! The one loop, and the one place that forks.
+//! The one loop, and the one place where loops fork.
 
 #![forbid(unsafe_code)]
 
@@ -65,7 +65,8 @@ where
     plan_and_run(turn, reducer, piece, acc)
 }
 
-/// Whether [`run`] would take `piece` in one block, without a cut.
+/// Whether no cut of `piece` is due now, and its steps are no more than those of a block. [`run`]
+/// may take several blocks all the same, because it makes blocks shorter towards the end.
 #[inline]
 fn is_one_block<P: Piece, R: Reducer<P::Item>>(turn: &Turn<'_>, piece: &P) -> bool {
     let (plan, steps) = (turn.plan, piece.steps());
@@ -246,10 +247,11 @@ fn due_cut<P: Piece>(turn: &Turn<'_>, part: &Part<P>, steps: usize) -> Option<Cu
         let may_try = part.may_try && part.eager > 0 && P::IS_MEASURED && plan.pace.is_unknown();
         let is_few = may_try && steps < tuning::FEW;
         let is_wanted = !is_few && part.may_ask && turn.here.wanted();
-        if may_try && !is_wanted {
+        let few = (steps >> part.eager).max(plan.min);
+        if may_try && !is_wanted && few < half {
             // Make the left part as small as all eager cuts would: it shows how long items take.
             // Meanwhile one fork lets other workers take the rest.
-            return Some(Cut { at: (steps >> part.eager).max(plan.min), eager: 0 });
+            return Some(Cut { at: few, eager: 0 });
         }
         part.eager > 0 || is_wanted
     };

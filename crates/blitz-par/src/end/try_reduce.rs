@@ -33,10 +33,22 @@ fn step<T: Try>(f: impl Fn(T::Output, T::Output) -> T, acc: T::Output, item: T) 
     }
 }
 
-/// Merges two parts. If one of them has ended the loop, it wins; if both have, the left one wins.
-fn both<T: Try>(f: impl Fn(T::Output, T::Output) -> T, left: T, right: T) -> T {
+/// Merges two parts. If one of them has ended the loop, it wins; if both have, the left one wins. If
+/// the merge itself ends the loop, notes it in `is_over`.
+fn both<T: Try>(
+    f: impl Fn(T::Output, T::Output) -> T,
+    is_over: &AtomicBool,
+    left: T,
+    right: T,
+) -> T {
     match (left.branch(), right.branch()) {
-        (Continue(left), Continue(right)) => f(left, right),
+        (Continue(left), Continue(right)) => {
+            let merged = f(left, right).branch();
+            if merged.is_break() {
+                is_over.store(true, Relaxed);
+            }
+            T::of(merged)
+        }
         (over @ Break(_), other) | (other, over) => {
             drop(other);
             T::of(over)
@@ -74,7 +86,7 @@ where
     }
 
     fn merge(&self, left: T, right: T) -> T {
-        both(&self.f, left, right)
+        both(&self.f, &self.is_over, left, right)
     }
 
     fn is_done(&self, _: &Self::Acc, place: &Place) -> bool {
@@ -128,7 +140,7 @@ where
 
     fn merge(&self, left: Option<T>, right: Option<T>) -> Option<T> {
         match (left, right) {
-            (Some(left), Some(right)) => Some(both(&self.f, left, right)),
+            (Some(left), Some(right)) => Some(both(&self.f, &self.is_over, left, right)),
             (left, right) => left.or(right),
         }
     }

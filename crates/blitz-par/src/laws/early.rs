@@ -196,3 +196,24 @@ fn a_match_ends_parts_everywhere() {
     });
     assert!(fused.is_err());
 }
+
+#[test]
+fn a_merge_that_fails_ends_the_loop() {
+    let pool = Pool::builder().workers(1).build().unwrap();
+    // 128 parts of 100 items. No part fails by itself, but the first merge does.
+    let add = |a: u32, b: u32| (a + b <= 100).then_some(a + b);
+    let made = AtomicUsize::new(0);
+    let ones = || {
+        let one = |_| {
+            made.fetch_add(1, Relaxed);
+            Some(1)
+        };
+        (0..12_800u32).into_par_iter().fixed_shape().map(one)
+    };
+    pool.install(|| {
+        assert_eq!(ones().try_reduce(|| 0, add), None);
+        assert_eq!(made.swap(0, Relaxed), 200);
+        assert_eq!(ones().try_reduce_with(add), Some(None));
+        assert_eq!(made.swap(0, Relaxed), 200);
+    });
+}

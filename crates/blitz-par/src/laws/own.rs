@@ -2,12 +2,14 @@
 
 use super::{everywhere, ignore, scripted};
 use crate::CancelToken;
-use crate::iter::{repeat, walk_tree_postfix, walk_tree_prefix};
+use crate::iter::{repeat, split, walk_tree_postfix, walk_tree_prefix};
 use crate::prelude::*;
 use crate::script::play;
 use blitz_core::{Pool, WaitPolicy};
 use std::cell::Cell;
 use std::collections::{HashMap, HashSet};
+use std::hint::black_box;
+use std::ops::Range;
 use std::rc::Rc;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
@@ -59,6 +61,24 @@ fn a_fixed_shape_gives_the_same_bits_for_any_number_of_workers() {
 }
 
 #[test]
+fn data_is_split_for_every_worker() {
+    let halves = |range: Range<u64>| {
+        let middle = range.start + (range.end - range.start) / 2;
+        let is_short = range.end - range.start < 2;
+        if is_short { (range, None) } else { (range.start..middle, Some(middle..range.end)) }
+    };
+    let len = 1 << 24;
+    // Each part takes long enough to be worth a cut.
+    let work = |part: Range<u64>| {
+        let len = part.end - part.start;
+        assert!(part.fold(0, |sum, n| black_box(sum | n)) < u64::MAX);
+        len
+    };
+    let longest = pool(8).install(|| split(0..len, halves).map(work).max()).unwrap();
+    assert!(longest <= len / 8, "{longest} of {len} in one part");
+}
+
+#[test]
 fn no_more_workers_than_allowed_take_part() {
     let pool = pool(8);
     for limit in [1, 2, 3] {
@@ -89,7 +109,7 @@ fn a_state_is_made_for_each_part_and_need_not_be_sent() {
         });
         let (inits, parts) = (inits.into_inner(), parts.into_inner());
         assert!(inits == parts, "{inits} values for {parts} parts");
-        // The first cuts are made without a request. After them there is about one cut per theft.
+        // In a pool of one worker, only a spare thread could ask for a cut.
         assert!(workers > 1 || parts <= 8, "{parts} parts on one worker");
     }
 }
