@@ -58,14 +58,15 @@ pub(crate) fn uring_for_sockets() -> Option<Arc<Uring>> {
         Backend::IoUring => driver.uring().cloned(),
         _ => None,
     };
-    with_current(of_driver).ok().flatten()
+    // The socket may belong to a pool that goes on, although the current pool has ended.
+    with_current(of_driver).ok().flatten().filter(|uring| uring.takes_operations())
 }
 
 /// Returns the current pool's io_uring if its files use one.
 pub(crate) fn uring_for_files() -> Option<Arc<Uring>> {
     let of_driver = |driver: &IoDriver, _| driver.uring().cloned();
     // A pool that has ended collects no completions, so its files do without the ring.
-    with_current(of_driver).ok().flatten().filter(|uring| uring.takes_files())
+    with_current(of_driver).ok().flatten().filter(|uring| uring.takes_operations())
 }
 
 /// Calls `f` with the driver of the current pool, or of the global one, if that pool has a driver.
@@ -78,7 +79,9 @@ pub(crate) fn with_plugged<R>(f: impl FnOnce(&IoDriver) -> R) -> Option<R> {
 /// If the current thread is a worker of that pool, the second argument of `f` is its index.
 ///
 /// # Errors
-/// If the system refuses a resource that the driver needs, or if the pool has ended.
+/// If the pool has no driver yet and gets none: the system refuses a resource, or the pool has
+/// ended. A pool that has ended keeps the driver that it had. Also if the global pool cannot be
+/// built.
 pub(crate) fn with_current<R>(f: impl FnOnce(&IoDriver, Option<usize>) -> R) -> io::Result<R> {
     driver::with_current(IoDriver::new, f)
 }
@@ -86,7 +89,7 @@ pub(crate) fn with_current<R>(f: impl FnOnce(&IoDriver, Option<usize>) -> R) -> 
 /// Lets the current pool, else the global one, watch `source`.
 ///
 /// # Errors
-/// If [`with_current`] fails, or if the system reports an error.
+/// If [`with_current`] fails, if the pool has ended, or if the system reports an error.
 pub(crate) fn watch<E: Source>(source: E) -> io::Result<Registration<E>> {
     watch_for(source, Interest::READABLE | Interest::WRITABLE)
 }
@@ -171,7 +174,8 @@ impl IoDriver {
     /// Returns the driver of the pool of `handle`; makes one if there is none.
     ///
     /// # Errors
-    /// If the system refuses a resource that the driver needs, or if the pool has ended.
+    /// If the pool has no driver yet and gets none: the system refuses a resource, or the pool has
+    /// ended. A pool that has ended keeps the driver that it had.
     pub fn of(handle: &Handle) -> io::Result<Arc<IoDriver>> {
         driver::of(handle, IoDriver::new)
     }
@@ -218,7 +222,7 @@ impl BackendChoice {
     ///
     /// # Errors
     /// If the system refuses a resource that the pool needs for files and sockets, or if the pool
-    /// has ended.
+    /// has ended and never used files, sockets or timers.
     pub fn of(pool: impl Into<Handle>) -> io::Result<BackendChoice> {
         Ok(IoDriver::of(&pool.into())?.backend())
     }

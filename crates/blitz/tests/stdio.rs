@@ -8,7 +8,9 @@ use blitz::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader, stderr,
 use common::watched;
 use std::env;
 use std::io::{BufRead, BufReader as StdReader, Read, Write};
+use std::pin::pin;
 use std::process::{Child, ChildStdout, Command, Stdio};
+use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 /// The environment variable that is set in a child process.
@@ -167,4 +169,19 @@ fn a_reader_that_is_gone_is_an_error() {
         writeln!(child.stdin.take().unwrap(), "closed").unwrap();
         assert_eq!(child.wait().unwrap().code(), Some(7));
     });
+}
+
+#[test]
+fn a_write_that_a_pool_refuses_is_an_error_at_once() {
+    let runtime = Runtime::builder().workers(1).build().unwrap();
+    let handle = runtime.handle();
+    drop(runtime);
+    let _current = handle.enter();
+    let mut out = stdout();
+    let write = pin!(out.write(b"never written"));
+    let Poll::Ready(result) = write.poll(&mut Context::from_waker(Waker::noop())) else {
+        panic!("the write waits")
+    };
+    let text = result.unwrap_err().to_string();
+    assert!(text.contains("cancelled"), "{text}");
 }

@@ -17,7 +17,7 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::pin::pin;
 use std::sync::mpsc::channel;
 use std::sync::{Arc, Barrier};
-use std::task::Poll;
+use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 fn runtime(workers: usize, backend: Backend) -> Option<Runtime> {
@@ -305,4 +305,35 @@ fn a_connection_that_comes_after_the_end_belongs_to_its_listener() {
             result => assert_eq!(result.unwrap_err().kind(), ErrorKind::ConnectionReset),
         }
     });
+}
+
+#[test]
+fn a_socket_of_another_pool_works_although_the_current_pool_has_ended() {
+    watched("a socket of another pool", |watch| {
+        let Some(ended) = runtime(1, Backend::IoUring) else { return };
+        let ended = watch.runtime(ended);
+        // Make the ring.
+        ended.block_on(async {
+            let (here, there) = UnixStream::pair().unwrap();
+            assert_eq!(here.send_owned(vec![1]).await.0.unwrap(), 1);
+            assert_eq!(there.recv_owned(vec![0]).await.0.unwrap(), 1);
+        });
+        let handle = ended.handle();
+        drop(ended);
+        let goes_on = watch.runtime(common::runtime(1));
+        let (here, there) = goes_on.block_on(async { UnixStream::pair().unwrap() });
+        let _current = handle.enter();
+        let sent = poll_once(here.send_owned(b"hello".to_vec()));
+        assert_eq!(sent.unwrap().0.unwrap(), 5);
+        let (received, buffer) = poll_once(there.recv_owned(vec![0; 8])).unwrap();
+        assert_eq!(&buffer[..received.unwrap()], b"hello");
+    });
+}
+
+/// Polls a future once. Returns `None` if it waits.
+fn poll_once<F: Future>(future: F) -> Option<F::Output> {
+    match pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
+        Poll::Ready(output) => Some(output),
+        Poll::Pending => None,
+    }
 }

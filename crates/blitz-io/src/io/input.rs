@@ -17,6 +17,7 @@ use blitz_core::driver::poll_spend;
 use std::collections::VecDeque;
 use std::fmt;
 use std::io::{self, Read};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker, ready};
@@ -150,8 +151,16 @@ fn give_up(error: io::Error) -> io::Error {
     store.stage = Stage::Absent;
     let waiting = std::mem::take(&mut store.waiting);
     drop(store);
-    waiting.into_iter().for_each(Waker::wake);
+    wake_all(waiting);
     error
+}
+
+/// Wakes readers. A waker may be the code of any runtime: if it panics, the other readers are still
+/// woken, and the caller goes on.
+fn wake_all(waiting: Vec<Waker>) {
+    for waker in waiting {
+        let _ = catch_unwind(AssertUnwindSafe(|| waker.wake()));
+    }
 }
 
 /// Reads on each request, until the process ends.
@@ -173,10 +182,7 @@ fn serve() {
         store.stage = Stage::Idle;
         let waiting = std::mem::take(&mut store.waiting);
         drop(store);
-        for waker in waiting {
-            // A waker may be the code of any runtime. If it panics, this thread must go on.
-            let _ = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| waker.wake()));
-        }
+        wake_all(waiting);
         let mut store = self::store();
         while store.stage != Stage::Reading {
             store = ASKED.wait(store).unwrap_or_else(PoisonError::into_inner);

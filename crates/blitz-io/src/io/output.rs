@@ -91,7 +91,13 @@ impl Output {
         }
         let piece = bytes[..bytes.len().min(PIECE)].to_vec();
         let (write, length) = (self.write, piece.len());
-        self.busy = Some(spawn_blocking(move || write(&piece)));
+        let busy = self.busy.insert(spawn_blocking(move || write(&piece)));
+        if busy.is_finished() {
+            // A pool that ends refuses the write: report that now.
+            if let Poll::Ready(Err(error)) = self.poll_idle(cx) {
+                return Poll::Ready(Err(error));
+            }
+        }
         Poll::Ready(Ok(length))
     }
 }

@@ -14,6 +14,10 @@
 //! operations that need not wait still work, and operations that would have to wait return an
 //! error.
 //!
+//! If the current pool uses [`Backend::IoUring`](crate::Backend::IoUring), that pool runs
+//! [`TcpListener::accept`], and `recv_owned` and `send_owned` of streams, whichever pool the socket
+//! belongs to. After the end of the current pool, the socket's pool runs them.
+//!
 //! An operation that is cancelled by dropping its future has not happened: `read`, `accept` and
 //! `recv_from` lose nothing, and `write` writes nothing beyond what it has returned. The exceptions
 //! are [`recv_owned`](TcpStream::recv_owned) and [`send_owned`](TcpStream::send_owned) with

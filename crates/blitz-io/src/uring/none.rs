@@ -74,7 +74,7 @@ impl Uring {
         match self.0 {}
     }
 
-    pub(crate) fn takes_files(&self) -> bool {
+    pub(crate) fn takes_operations(&self) -> bool {
         match self.0 {}
     }
 

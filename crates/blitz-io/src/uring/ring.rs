@@ -336,7 +336,8 @@ impl Uring {
         }
     }
 
-    /// Collects completions into `batch`. Called by the worker that has the driver's lease.
+    /// Collects completions, and moves the wakers of their tasks into `batch`. Called by the worker
+    /// that has the driver's lease.
     pub(crate) fn collect(&self, batch: &mut VecDeque<Waker>) {
         let mut completing = lock(&self.completing);
         self.collect_in(&mut completing);
@@ -537,8 +538,8 @@ impl Uring {
         self.slots().why_broken().map(str::to_owned)
     }
 
-    /// Whether operations of files may begin: not if the pool ends, and not if the ring is broken.
-    pub(crate) fn takes_files(&self) -> bool {
+    /// Whether operations may begin: not if the pool ends, and not if the ring is broken.
+    pub(crate) fn takes_operations(&self) -> bool {
         let slots = self.slots();
         !slots.is_closed() && !slots.is_broken()
     }
@@ -619,7 +620,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 impl Drop for Uring {
     fn drop(&mut self) {
-        // Ignore an error: a reactor that is gone watches nothing.
+        // Ignore an error: the ring's descriptor is closed below, which also ends the watch.
         let _ = self.reactor.deregister(&mut SourceFd(&self.ring.as_raw_fd()), self.token);
         let mut completing = lock(&self.completing);
         self.collect_in(&mut completing);
@@ -647,7 +648,8 @@ impl fmt::Debug for Uring {
     }
 }
 
-/// An operation under way. Dropping this future cancels the operation if that is possible.
+/// An operation under way. Dropping this future cancels the operation, if it is not too late;
+/// [a write](Kind::Write) goes on.
 #[must_use = "futures do nothing unless awaited"]
 struct Op<U: Deref<Target = Uring>> {
     uring: U,
