@@ -20,7 +20,8 @@ pub(crate) trait Ambient: Any + Send + Sync {
 
     /// Ends the other runtime. Waits for its threads, unless it is called on one of them.
     ///
-    /// Called once, by the last worker, when its pool has no tasks left.
+    /// Called once, when the pool has no tasks left, by the last worker that leaves. If no worker
+    /// has ever run, the thread that drops the pool calls it.
     fn end(&self);
 
     /// Returns how many tasks of the other runtime are left while that runtime ends, at least 1.

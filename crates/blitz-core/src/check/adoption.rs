@@ -52,9 +52,8 @@ fn a_pool_is_dropped_beside_its_adopted_thread() {
     check(4_000, dropped_elsewhere);
 }
 
-/// A job on the other worker posts a job to the adopted worker while another thread drops the pool.
-/// The thread that is then responsible for the adopted worker (see `state/adoption`) runs the
-/// posted job.
+/// A job posts a job to the adopted worker while another thread drops the pool. The thread that is
+/// then responsible for the adopted worker (see `state/adoption`) runs the posted job.
 fn mail_at_the_end() {
     let runtime = Runtime::of(any_settings(2).use_current_thread());
     let (gate, team) = (Gate::new(), runtime.team.clone());

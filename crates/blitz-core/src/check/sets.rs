@@ -6,7 +6,7 @@ use super::{Runtime, check, spawn};
 use crate::{JoinSet, block_on};
 use blitz_parts::prim::{any_below, thread};
 
-/// Some members of a set are aborted. All are joined in the order in which they end.
+/// One member of a set is aborted. All are joined in the order in which they end.
 fn joined() {
     let runtime = Runtime::new(1 + any_below(2));
     let gate = Gate::new();

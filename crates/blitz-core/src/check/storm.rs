@@ -11,7 +11,7 @@ use std::pin::Pin;
 use std::process::Command;
 use std::sync::Arc;
 
-/// How many tasks a program may spawn besides its first ones.
+/// How many tasks a program may spawn besides its first ones and those of [`World::block`].
 const SPAWNS: usize = 16;
 const ROOTS: usize = 6;
 const GATES: usize = 4;

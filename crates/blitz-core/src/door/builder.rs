@@ -129,10 +129,10 @@ impl PoolBuilder {
         self
     }
 
-    /// Limits the events of files and sockets per visit to the driver. Default: 256.
+    /// Limits the events of sockets and other descriptors per visit to the driver. Default: 256.
     ///
     /// The next visit delivers the rest. With a lower limit other work runs in between sooner; zero
-    /// counts as one.
+    /// counts as one. Operations of io_uring are not limited: a visit takes all that are complete.
     ///
     /// ```
     /// let runtime = blitz::Runtime::builder().workers(1).max_io_completions(16).build()?;
@@ -248,7 +248,7 @@ impl PoolBuilder {
 
     /// Sets the closure that starts the workers' threads.
     ///
-    /// The closure must make some thread call [`ThreadBuilder::run`].
+    /// The closure must make some thread call [`ThreadBuilder::run`]. Spares start without it.
     ///
     /// ```
     /// # fn main() -> Result<(), blitz::BuildError> {
@@ -273,8 +273,9 @@ impl PoolBuilder {
     /// Makes the thread that calls `build` worker 0. This thread takes part in work only while it
     /// is inside one of the pool's operations.
     ///
-    /// When the pool is dropped the thread is free again. If it drops the pool itself, outside of
-    /// the pool's operations, it runs the jobs that are left. Otherwise a new thread runs them.
+    /// When the pool is dropped the thread is free again. If it drops the pool itself, it runs the
+    /// jobs that are left. If it is inside an operation during the drop, it runs the jobs that are
+    /// there when that operation ends. A new thread runs all other jobs.
     ///
     /// ```
     /// # fn main() -> Result<(), blitz::BuildError> {
@@ -356,8 +357,8 @@ impl PoolBuilder {
     }
 
     /// Sets whether workers take tasks from each other. Default: yes. If not, a task that was woken
-    /// on a worker is polled there. Tasks from elsewhere still go to any free worker, and jobs are
-    /// stolen in any case. In the signal scheduler this only affects tasks that yield.
+    /// on a worker is usually polled there. Tasks from elsewhere still go to any free worker, and
+    /// jobs are stolen in any case. In the signal scheduler this only affects tasks that yield.
     pub fn enable_stealing(mut self, stealing: bool) -> Self {
         self.config.stealing = stealing;
         self
@@ -382,8 +383,8 @@ impl PoolBuilder {
     }
 
     /// Sets a handler that is called after each poll that took `limit` or longer. It gets the id of
-    /// the task and the time. With a handler the pool times every poll, without one only a sample.
-    /// The handler must not block.
+    /// the task and the time. With a handler the pool times every poll. Without one it times only a
+    /// sample while polls are short. The handler must not block.
     ///
     /// ```
     /// use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -417,7 +418,7 @@ impl PoolBuilder {
         self
     }
 
-    /// Sets a handler that each worker's thread calls with the worker's index after its last job.
+    /// Sets a handler that each worker's thread calls with the worker's index when the pool ends.
     /// With `use_current_thread` worker 0 makes no such call. A panic goes to the panic handler.
     pub fn exit_handler(mut self, handler: impl Fn(usize) + Send + Sync + 'static) -> Self {
         self.config.exit_handler = Some(Box::new(handler));
@@ -473,7 +474,7 @@ impl PoolBuilder {
     /// Sets how many threads the pool may start beyond its workers.
     ///
     /// The default is 32, or the number of workers if that is more; the variable `BLITZ_SPARES`
-    /// overrides it. 0 turns spares off.
+    /// overrides it. With `start_paused` the default is always 0. 0 turns spares off.
     ///
     /// A spare thread replaces a worker that is blocked, or serves tasks, timers and sockets while
     /// all workers compute. The pool starts a spare when it first needs one. A spare rests while it

@@ -35,8 +35,8 @@ pub fn current_worker_index() -> Option<usize> {
 
 /// Returns whether the current worker's own queue holds jobs that have not begun.
 ///
-/// Returns `None` outside a pool. Such a job may be stolen at any moment, so use the answer for
-/// heuristics only.
+/// Returns `None` on a thread that is not a worker. Such a job may be stolen at any moment, so use
+/// the answer for heuristics only.
 ///
 /// ```
 /// assert_eq!(blitz_core::current_worker_has_jobs(), None);

@@ -20,7 +20,8 @@ impl PoolBuilder {
     }
 
     /// Settings of a pool whose only worker is the thread that builds it. The thread works only
-    /// while it is inside the pool's operations.
+    /// while it is inside the pool's operations. If it blocks there, or computes for long, a
+    /// [spare](PoolBuilder::spares) may work, too.
     ///
     /// Same as `workers(1)` and [`use_current_thread`](PoolBuilder::use_current_thread). As in
     /// Tokio, spawned tasks must be `Send`; use a [`LocalSet`](crate::LocalSet) for others. A

@@ -34,10 +34,11 @@ use std::time::Duration;
 /// A reference to a pool that can be cloned and sent anywhere.
 ///
 /// It does not keep the pool running. After the pool was dropped, tasks and jobs that are spawned
-/// through the handle are cancelled at once, and detached jobs are dropped. Operations that must
-/// return a value ([`install`](Handle::install), [`join`](Handle::join), [`scope`](Handle::scope),
-/// [`broadcast`](Handle::broadcast) and similar ones) then panic. While such an operation runs, a
-/// drop of the pool waits for it.
+/// through the handle are cancelled at once, and detached jobs are dropped. Only jobs, closures and
+/// [shielded](crate::task::shield) tasks of the pool that still run may spawn more. Operations that
+/// must return a value ([`install`](Handle::install), [`join`](Handle::join),
+/// [`scope`](Handle::scope), [`broadcast`](Handle::broadcast) and similar ones) then panic. While
+/// such an operation runs, a drop of the pool waits for it.
 ///
 /// ```
 /// let pool = blitz::Pool::builder().workers(2).build()?;
@@ -84,7 +85,7 @@ impl Handle {
     /// ```
     ///
     /// # Errors
-    /// If called outside every pool.
+    /// If called outside every pool, or while the thread's locals are being destroyed.
     pub fn try_current() -> Result<Handle, TryCurrentError> {
         match current_team() {
             Some(team) => Ok(Handle { team }),

@@ -353,10 +353,11 @@ where
     with_held_team(|team, hold| broadcast::spawn_broadcast_in(team, hold, op));
 }
 
-/// Runs one job of the current pool, if there is one. Returns `None` outside a pool.
+/// Runs one job of the current worker's pool, if there is one.
 ///
-/// The job is this worker's oldest own job, a job that only this worker may run, a job from
-/// outside the pool, or a job of another worker.
+/// Returns `None` on a thread that is not a worker, even if it has entered a pool. The job is this
+/// worker's oldest own job, a job that only this worker may run, a job from outside the pool, or a
+/// job of another worker.
 ///
 /// ```
 /// assert_eq!(blitz::yield_job(), None);
@@ -376,9 +377,10 @@ pub fn yield_job() -> Option<Yield> {
     yield_job::yield_job()
 }
 
-/// Runs one of the current worker's own jobs, if there is one. Returns `None` outside a pool.
+/// Runs one of the current worker's own jobs, if there is one.
 ///
-/// The job is this worker's oldest own job, or a job that only this worker may run.
+/// Returns `None` on a thread that is not a worker, even if it has entered a pool. The job is this
+/// worker's oldest own job, or a job that only this worker may run.
 ///
 /// ```
 /// assert_eq!(blitz::yield_local(), None);

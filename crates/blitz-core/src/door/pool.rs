@@ -38,7 +38,7 @@ use std::time::Duration;
 /// # The end
 /// Dropping the pool cancels the tasks that are left. It waits for spawned jobs, for
 /// [shielded](crate::task::shield) sections, for closures of `spawn_blocking`, for file writes in
-/// flight, and for the threads. A drop on one of its own workers does not wait; the jobs still run.
+/// flight, and for the threads. A drop on one of its own threads does not wait; the jobs still run.
 ///
 /// The drop has no time limit. If some of this work may never end, for example a read of a pipe
 /// without a writer, end the pool with [`shutdown_within`](Pool::shutdown_within). File reads are

@@ -101,8 +101,9 @@ where
 /// Runs `future` to completion on the current thread and returns its result.
 ///
 /// It may be called anywhere. A worker, even inside a task, runs its pool's jobs and tasks while
-/// the future waits; inside a [`LocalSet`](crate::LocalSet) it runs the tasks of the set. Any other
-/// thread blocks. The future spawns into the current pool, else into the global one.
+/// the future waits. Any other thread blocks. Inside a [`LocalSet`](crate::LocalSet) the thread
+/// also runs the tasks of the set. The future spawns into the current pool, else into the global
+/// one.
 ///
 /// ```
 /// let seven = blitz::block_on(async { blitz::spawn(async { 7 }).await.unwrap() });
@@ -128,7 +129,7 @@ pub fn block_on<F: Future>(future: F) -> F::Output {
 
 /// Calls `f`, which blocks or computes for long, while another thread replaces this worker.
 ///
-/// Outside a pool it only calls `f`.
+/// On a thread that is not a worker it only calls `f`.
 ///
 /// Without this call the pool notices a blocked worker after two or three milliseconds; with it, at
 /// once. Every call wakes or starts a thread, so use it for closures that take longer than a wake.

@@ -11,8 +11,9 @@ use std::sync::{Arc, PoisonError};
 /// A closure that starts a worker's thread.
 pub(super) type Spawn<'a> = dyn FnMut(ThreadBuilder) -> io::Result<()> + 'a;
 
-/// A team whose threads are being started. It is dropped if a thread cannot be started or a closure
-/// of the builder panics; the drop stops the threads that run.
+/// A team whose threads are being started. It is dropped if the pool cannot be built, for example
+/// because a thread cannot be started, or if a closure of the builder panics. The drop stops the
+/// threads that run.
 pub(super) struct Starting {
     team: Option<Arc<Team>>,
     /// Threads that are still to be started.

@@ -245,7 +245,7 @@ impl Ambient for TokioGuest {
 
 impl Drop for TokioGuest {
     fn drop(&mut self) {
-        // The last worker has ended the guest, unless no worker ever ran.
+        // Usually the last worker has ended the guest already.
         if let Stage::Runs(runtime) = advance(&self.stage, Stage::Over) {
             runtime.shutdown_background();
         }

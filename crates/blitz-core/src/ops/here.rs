@@ -17,7 +17,8 @@ impl<'a> Here<'a> {
         Here(owner)
     }
 
-    /// Whether some worker is idle and this worker has no public job for it.
+    /// Whether some worker is idle and this worker has no public job for it. Always true in a pool
+    /// that publishes each fork, such as that of an analysis.
     #[inline(always)]
     #[must_use]
     pub fn wanted(self) -> bool {

@@ -111,8 +111,8 @@ fn owner_again<'a>() -> Owner<'a> {
     }
 }
 
-/// Publishes `b`, which another worker wants, and runs `a`. It runs `a` itself instead of returning
-/// to the common path: otherwise every frame would have to save the state of `a` across this call.
+/// Offers forks to other workers, and runs `a`. It runs `a` itself instead of returning to the
+/// common path: otherwise every frame would have to save the state of `a` across this call.
 #[cold]
 #[inline(never)]
 fn share_and_run<RA>(owner: Owner<'_>, migrated: bool, a: impl FnOnce(bool) -> RA) -> RA {
@@ -150,8 +150,8 @@ where
     // which this worker has waited (the deque's O11). This frame owns the job.
     let latch = unsafe { Header::latch(job.header()) };
     if !latch.probe_for_a_moment() {
-        // The deque is empty here. The newer jobs have run. Thieves take the oldest job first, so
-        // they took all older jobs before ours. Jobs that come from now on lie above the mark.
+        // Thieves take the oldest job first, so no older job is left here. The newer jobs have run,
+        // or lie below the mark if the stack had no room for them. Later jobs lie above the mark.
         owner.wait_until(latch, owner.jobs().mark(), help(owner.team(), None));
     }
     // SAFETY: the latch is set, and the result is taken once.

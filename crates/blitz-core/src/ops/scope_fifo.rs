@@ -30,7 +30,7 @@ where
 /// Spawns jobs that start in the order in which a worker spawned them.
 pub struct ScopeFifo<'scope> {
     core: ScopeCore<'scope>,
-    /// One queue per worker that the team had when the scope began.
+    /// One queue per worker that the pool was built with. Spares have none of their own.
     fifos: Box<[Fifo]>,
 }
 

@@ -17,7 +17,7 @@ pub enum Yield {
     Idle,
 }
 
-/// Runs one job of the current pool, if there is one: see [`yield_job`](crate::yield_job).
+/// Runs one job of the worker's own pool, if there is one: see [`yield_job`](crate::yield_job).
 pub(crate) fn yield_job() -> Option<Yield> {
     let _visit = visit();
     let owner = current()?;

@@ -13,7 +13,7 @@
 //! A worker that takes a task of its own part as its next own task also moves the tasks behind it
 //! in the same signal word into its yield queue. A worker that has no task of its own takes one of
 //! another worker's part, and moves half of the others in that signal word into its yield queue. In
-//! a turn of the queue or of other work, a worker takes a single task.
+//! a turn of the queue or of other work, a worker takes a single task from the tree.
 //!
 //! A task gets a slot when it first needs one: when it is put into the tree, or begins to wait. So
 //! a task that ends in its first poll, on the worker that spawned it, never gets one. Waking a

@@ -114,8 +114,8 @@ pub(super) fn cancel_late(team: &Team, task: Runnable) {
     team.life.come_late(|| team.tasks.leave_to_the_end(task));
 }
 
-/// Cancels the tasks that wait to be woken. Returns how many could not be cancelled, because a
-/// thread is queueing or polling them.
+/// Cancels the tasks that wait to be woken. Returns how many could not be cancelled here, because
+/// they are in a queue, or because a thread is queueing or polling them.
 pub(crate) fn cancel_waiting_tasks(team: &Team) -> usize {
     team.workers().for_each(|worker| abort_all(&worker.queues.owned));
     team.workers().map(|worker| worker.queues.owned.close_and_cancel()).sum()

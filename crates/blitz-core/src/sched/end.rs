@@ -1,4 +1,4 @@
-//! Holds that are requested after the end of tasks, and holds of shielded sections.
+//! Holds for threads outside the team, even after the end of tasks, and holds of shielded sections.
 
 #![forbid(unsafe_code)]
 

@@ -102,7 +102,7 @@ unsafe impl task::Scheduler for Home {
                 }
                 place.index()
             }
-            // Use the original owner of the leaf, not the current one: a task stays in its list.
+            // The owner of a leaf never changes, so a task stays in its list.
             Some(_) => Position::of(place).leaf % team.lists,
         };
         match team.worker(list) {

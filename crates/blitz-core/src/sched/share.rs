@@ -9,7 +9,8 @@ use blitz_parts::job::Work;
 use blitz_parts::queue::Chain;
 use blitz_parts::task::Runnable;
 
-/// Enqueues a task that became runnable on a thread that is not a worker of its team.
+/// Enqueues a task that became runnable on a thread that is not a worker of its team, or that a
+/// worker does not keep, for example because it is about to sleep or is stuck.
 pub(crate) fn schedule_from_outside(team: &Team, task: Runnable) {
     // Threads that come here at the same time may lose counts. The counts only choose samples.
     let _ = team.outside.stamp(&task, Tick::STAMP_MASK);

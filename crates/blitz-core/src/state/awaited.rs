@@ -1,7 +1,7 @@
 //! The jobs of `spawn_cpu` that tasks await, for threads that look at the pool.
 //!
-//! A job is here from the first time that a task waits for it until it has ended. So a job that no
-//! task waits for costs nothing.
+//! A job is here from the first poll of its handle that finds it unfinished until it has ended. So
+//! a job whose handle is never polled costs nothing.
 
 #![forbid(unsafe_code)]
 

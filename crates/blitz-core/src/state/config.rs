@@ -35,6 +35,10 @@ pub enum WaitPolicy {
     /// broadcast jobs still run, because the awaited job may wait for the broadcast. The price: a
     /// core can idle while there is work.
     ///
+    /// In two waits the worker also runs jobs from outside the pool, because the awaited job may be
+    /// among them: in a scope into which a thread that is not a worker of the pool has spawned a
+    /// job, and in the `join` of a handle that [`spawn_cpu`](crate::spawn_cpu) has returned.
+    ///
     /// While a worker waits for something outside its pool, such as another pool or a closure of
     /// `spawn_blocking`, it also polls tasks and runs jobs from outside, because what it waits for
     /// may depend on them. The policy does not apply to [`block_on`](crate::block_on), which runs

@@ -72,13 +72,14 @@ impl Default for Histogram {
 }
 
 impl Histogram {
-    /// How many times were measured.
+    /// Returns how many durations were counted: those that were measured, and those for which a
+    /// measured one stands.
     #[must_use]
     pub fn count(&self) -> u64 {
         self.counts.iter().sum()
     }
 
-    /// The sum of all measured times.
+    /// Returns the sum of the durations that were counted.
     ///
     /// ```
     /// assert!(blitz::Histogram::default().sum().is_zero());
@@ -105,7 +106,7 @@ impl Histogram {
     }
 
     /// Returns a time below which at least the fraction `q` of all times lies; `None` if nothing
-    /// was measured.
+    /// was counted.
     #[must_use]
     pub fn quantile(&self, q: f64) -> Option<Duration> {
         let total = self.count();
@@ -137,7 +138,7 @@ impl fmt::Display for Histogram {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match (self.quantile(0.5), self.quantile(0.99)) {
             (Some(median), Some(high)) => {
-                write!(f, "{} measured, half below {median:?}, 99 % below {high:?}", self.count())
+                write!(f, "{} counted, half below {median:?}, 99 % below {high:?}", self.count())
             }
             _ => f.write_str("nothing measured"),
         }
@@ -210,6 +211,6 @@ mod tests {
         sum.add(&read);
         sum.add(&read);
         assert_eq!(sum.count(), 200);
-        assert!(sum.to_string().starts_with("200 measured"));
+        assert!(sum.to_string().starts_with("200 counted"));
     }
 }

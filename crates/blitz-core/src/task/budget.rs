@@ -1,7 +1,7 @@
 //! Cooperation: a task that never has to wait still yields now and then.
 //!
 //! Each poll of a task begins with a budget. Futures of this runtime spend one unit whenever they
-//! are ready at once. When nothing is left they return pending and wake the task again.
+//! are ready. When nothing is left they return pending and wake the task again.
 
 #![forbid(unsafe_code)]
 

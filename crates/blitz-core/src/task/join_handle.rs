@@ -76,8 +76,9 @@ impl<T> JoinHandle<T> {
     /// The future of a task is dropped at the end of its current poll or, if the task is not being
     /// polled, in place of its next poll, which the abort schedules. A
     /// [shield](crate::task::shield) delays that. The handle then returns a [`JoinError`] that
-    /// [`is_cancelled`](JoinError::is_cancelled). A job that has not begun never runs; a job that
-    /// has begun runs to its end. A task or job that has ended is not changed.
+    /// [`is_cancelled`](JoinError::is_cancelled), unless the task has returned its result in that
+    /// poll. A job that has not begun never runs; a job that has begun runs to its end. A task or
+    /// job that has ended is not changed.
     ///
     /// ```
     /// # blitz::block_on(async {

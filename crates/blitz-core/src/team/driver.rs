@@ -12,20 +12,20 @@ use std::io;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
-/// The driver's view of its pool.
+/// The driver's view of its pool. The pool is *gone* once it has ended and no handle to it is left.
 #[derive(Clone)]
 pub struct PoolView {
     pub(crate) team: Weak<Team>,
 }
 
 impl PoolView {
-    /// How many workers there are; zero if the pool has ended.
+    /// How many workers there are; zero if the pool is gone.
     #[must_use]
     pub fn num_workers(&self) -> usize {
         self.team.upgrade().map_or(0, |team| team.num_workers())
     }
 
-    /// Whether the workers are stopping, because the pool ends.
+    /// Whether the workers stop or have stopped, because the pool ends; false if the pool is gone.
     #[must_use]
     pub fn is_stopping(&self) -> bool {
         self.team.upgrade().is_some_and(|team| team.sleep().is_stopping())
@@ -46,13 +46,13 @@ impl PoolView {
     }
 
     /// Returns the value of [`PoolBuilder::timer_slack`](crate::PoolBuilder::timer_slack), or its
-    /// default.
+    /// default; zero if the pool is gone.
     #[must_use]
     pub fn timer_slack(&self) -> Duration {
         self.team.upgrade().map_or(Duration::ZERO, |team| team.config.timer_slack)
     }
 
-    /// Returns where the driver notes how late timers fire; `None` if the pool has ended.
+    /// Returns where the driver notes how late timers fire; `None` if the pool is gone.
     #[must_use]
     pub fn timer_lateness(&self) -> Option<TimerLateness> {
         Some(TimerLateness(self.team.upgrade()?.timer_lateness.clone()))

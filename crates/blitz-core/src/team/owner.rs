@@ -164,7 +164,7 @@ impl<'a> Owner<'a> {
         result
     }
 
-    /// Whether a job is on this worker's stack.
+    /// Whether this worker is in a run: inside a job, a visit, a handler or a deferred waker.
     #[inline]
     pub(crate) fn is_in_run(self) -> bool {
         self.trail.is_in_run()

@@ -181,7 +181,8 @@ impl Worker {
         unsafe { self.demand.tell_by(always) };
     }
 
-    /// Makes the worker read other counters of the team.
+    /// Makes the worker read its demand from `to`, if it reads it from `from`. Returns whether it
+    /// did. Both are counters of the team.
     pub(super) fn change_demand(
         &self,
         from: &CachePadded<Counters>,

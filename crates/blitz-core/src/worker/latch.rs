@@ -16,10 +16,10 @@ pub(crate) fn mark() -> Mark<Header> {
 }
 
 impl AnyLatch {
-    /// Waits for jobs of `team`. A worker of that team takes injected jobs only once `injected` is
-    /// set: then a job of this wait may be among them. A worker of another team always takes the
-    /// injected jobs of its own team, because the jobs of `team` may call back into that team. A
-    /// worker that measures knows the jobs by `joint`.
+    /// Waits for jobs of `team`. A worker of that team that runs only descendants takes injected
+    /// jobs once `injected` is set: then a job of this wait may be among them. A worker of another
+    /// team always takes the injected jobs of its own team, because the jobs of `team` may call
+    /// back into that team. A worker that measures knows the jobs by `joint`.
     pub(crate) fn wait_for_jobs_of(
         &self,
         team: &Team,

@@ -136,7 +136,7 @@ impl Drop for Back<'_> {
     }
 }
 
-/// Calls `f`, which may block. Meanwhile a spare has the current worker's seat.
+/// Calls `f`, which may block. Meanwhile a spare has the current worker's seat, if one is left.
 pub(crate) fn block_in_place<R>(f: impl FnOnce() -> R) -> R {
     match current() {
         Some(owner) => {

@@ -18,10 +18,10 @@
 //! once.
 //!
 //! The bounds come from the system. If the system does not know them, a worker's stack has the size
-//! in its pool's settings, counted from where the worker began. The stack of any other thread has
-//! [`STACK_ASSUMED`] bytes, counted from the outermost frame that asked. A thread outside its
-//! bounds runs on the stack of some library, whose size is unknown: there a wait begins only its
-//! own jobs, descendants and mail.
+//! in its pool's settings, counted from where the worker began. If there is no such setting, and on
+//! any other thread, the stack has [`STACK_ASSUMED`] bytes, counted from the outermost frame that
+//! asked. A thread outside the bounds that the system reported runs on the stack of some library,
+//! whose size is unknown: there a wait begins only its own jobs, descendants and mail.
 
 #![forbid(unsafe_code)]
 

@@ -66,7 +66,7 @@ fn be_worker(team: &Team, index: usize, work: impl FnOnce(Owner<'_>)) {
         unreachable!("threads are started for workers that exist");
     };
     // SAFETY: a worker that was not adopted has one thread, which calls this once. For an adopted
-    // worker, the responsible thread calls this once the adoption is over (see `state/adoption`).
+    // worker, the responsible thread calls this after the adoption is over (see `state/adoption`).
     // The caller keeps the team.
     let scope = unsafe { WorkerScope::enter(worker) };
     let inside = team.be_inside();
@@ -135,7 +135,8 @@ pub(super) fn stand_in_for_adopted(team: &Team) {
 }
 
 /// Starts a thread that is worker 0 from now on, until the pool ends. The caller was responsible
-/// for the worker and is no longer that worker. Returns false if the system starts no thread.
+/// for the worker, and does not use it after this has returned true. Returns false if the system
+/// starts no thread.
 pub(super) fn start_successor(team: &Team) -> bool {
     let kept = team.arc();
     let mut builder = thread::Builder::new().name("blitz-0".to_owned());

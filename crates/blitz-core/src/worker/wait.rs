@@ -26,11 +26,11 @@ pub(crate) enum Help<'a> {
     /// any work. If the stack has no room for that, it waits as with [`Help::Tasks`], but may also
     /// run its own older jobs.
     Anything,
-    /// The worker's own newer jobs, descendants of the awaited job, jobs from outside and tasks. If
-    /// there are none, the worker parks.
+    /// The worker's own newer jobs, its mail, descendants of the awaited job, jobs from outside and
+    /// tasks. If there are none, the worker parks.
     Tasks,
-    /// Only the worker's own newer jobs and descendants of the awaited job. If there are none, the
-    /// worker parks.
+    /// Only the worker's own newer jobs, its mail and descendants of the awaited job. If there are
+    /// none, the worker parks.
     Descendants {
         /// Once this is set, the worker also runs jobs from outside, because a descendant may be
         /// among them. This is set before such a descendant is injected.

@@ -117,7 +117,8 @@ pub struct TaskDump {
     pub name: Option<Arc<str>>,
     /// Its slot in the signal tree: leaf, signal word, bit, and how many tasks had the slot before.
     pub slot: Option<(usize, usize, usize, u32)>,
-    /// IDLE, SCHEDULED, RUNNING or COMPLETE, and the flags of its word.
+    /// IDLE, SCHEDULED, RUNNING or COMPLETE, and the flags of its word. For a task that has never
+    /// waited: `SCHEDULED`, or `SCHEDULED or RUNNING` if that is not known.
     pub state: String,
     /// The type of its future, if it has waited at least once.
     pub type_name: Option<&'static str>,

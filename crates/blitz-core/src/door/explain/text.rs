@@ -13,6 +13,8 @@ const SHOWN: usize = 20;
 
 impl Explanation {
     /// Returns one line per finding, or one line that says that nothing is wrong.
+    ///
+    /// Of each kind of finding the first 20 have lines; one more line has the number of the others.
     #[must_use]
     pub fn verdict(&self) -> String {
         let mut lines = Vec::new();

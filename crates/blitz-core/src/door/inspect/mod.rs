@@ -93,7 +93,7 @@ impl Handle {
     /// # Errors
     /// If the address cannot be used, or if other machines can reach it and there is no token. Also
     /// fails if another pool has opened the page there with another token, or without one of the
-    /// host names in the settings.
+    /// host names in the settings. Without an address: if the socket for tools cannot be served.
     pub fn inspect(&self, settings: impl Into<Inspect>) -> io::Result<Option<Page>> {
         self.show(&settings.into(), "pool")
     }
