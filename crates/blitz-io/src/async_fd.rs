@@ -317,7 +317,8 @@ impl<T: AsRawFd> AsyncFd<T> {
     }
 
     /// Waits for `interest` and calls `attempt`. Repeats both while `attempt` returns
-    /// [`WouldBlock`](io::ErrorKind::WouldBlock).
+    /// [`WouldBlock`](io::ErrorKind::WouldBlock). Before the first event of the descriptor it calls
+    /// `attempt` once without a wait.
     ///
     /// ```
     /// # fn main() -> std::io::Result<()> { blitz::block_on(async {
@@ -353,7 +354,8 @@ impl<T: AsRawFd> AsyncFd<T> {
         self.io.try_io(interest, |descriptor| attempt(&descriptor.0))
     }
 
-    /// Works like [`async_io`](AsyncFd::async_io), with exclusive access to the descriptor.
+    /// Works like [`async_io`](AsyncFd::async_io), with exclusive access to the descriptor, and
+    /// waits before the first call, too.
     ///
     /// ```
     /// # fn main() -> std::io::Result<()> { blitz::block_on(async {

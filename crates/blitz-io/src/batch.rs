@@ -11,7 +11,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::task::Waker;
 
 /// Wakers that are collected now and called later. Only the worker with the driver's lease uses it,
-/// so the lock is always free.
+/// and in the end the thread that shuts the driver down, so the lock is always free.
 #[derive(Debug, Default)]
 pub(crate) struct Batch(Mutex<VecDeque<Waker>>);
 

@@ -13,7 +13,8 @@ use std::task::{Context, Poll, ready};
 /// Runs `work` on a blocking thread; returns its result.
 ///
 /// # Errors
-/// The error of `work`, or an error if the runtime has ended before `work` began.
+/// The error of `work`, or an error if `work` panicked, or if the runtime had ended before `work`
+/// began.
 pub(super) async fn run<T: Send + 'static>(
     work: impl FnOnce() -> io::Result<T> + Send + 'static,
 ) -> io::Result<T> {

@@ -97,7 +97,8 @@ impl File {
     /// Works like [`into_std`](File::into_std), without waiting.
     ///
     /// # Errors
-    /// The file itself, if an operation is in flight, or if bytes were read ahead.
+    /// The file itself, if an operation is in flight, or if bytes were read ahead. A write counts
+    /// as in flight until the next operation, such as a flush, has waited for it.
     pub fn try_into_std(mut self) -> Result<StdFile, File> {
         if !self.stage.get_mut().is_settled() {
             return Err(self);
@@ -208,7 +209,8 @@ impl File {
         Ok(file)
     }
 
-    /// Returns how many bytes one operation moves at most. The file keeps that much memory.
+    /// Returns how many bytes one operation moves at most. The file keeps as much memory as its
+    /// largest operation so far has needed.
     pub fn max_buf_size(&mut self) -> usize {
         self.stage.get_mut().max
     }

@@ -1,5 +1,5 @@
-//! Reading and writing without blocking: Tokio's traits and their helpers, which Blitz's sockets
-//! and files implement; the standard streams; and [`unix::AsyncFd`] for any other descriptor.
+//! Reading and writing without blocking: Tokio's traits, which Blitz's sockets and files implement,
+//! and their helpers; the standard streams; and [`unix::AsyncFd`] for any other descriptor.
 //!
 //! ```
 //! use blitz::io::{AsyncReadExt, AsyncWriteExt};

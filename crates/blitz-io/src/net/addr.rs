@@ -92,7 +92,7 @@ where
             Err(error) => last = Some(error),
         }
     }
-    let none = || io::Error::new(io::ErrorKind::InvalidInput, "the name has no address");
+    let none = || io::Error::new(io::ErrorKind::InvalidInput, "there is no address to use");
     Err(last.unwrap_or_else(none))
 }
 

@@ -96,7 +96,7 @@ impl UdpSocket {
     /// # Errors
     /// If the system reports an error, or if the runtime has ended.
     pub async fn send_to<A: ToSocketAddrs>(&self, buf: &[u8], target: A) -> io::Result<usize> {
-        let none = || io::Error::new(io::ErrorKind::InvalidInput, "the name has no address");
+        let none = || io::Error::new(io::ErrorKind::InvalidInput, "there is no address to use");
         let target = resolve(&target).await?.next().ok_or_else(none)?;
         self.io.io(Interest::WRITABLE, |socket| socket.send_to(buf, target)).await
     }

@@ -89,7 +89,8 @@ macro_rules! waits {
             }
 
             /// Waits for `interest` and calls `attempt`, which uses the descriptor itself. Repeats
-            /// both while `attempt` returns [`WouldBlock`](std::io::ErrorKind::WouldBlock).
+            /// both while `attempt` returns [`WouldBlock`](std::io::ErrorKind::WouldBlock). Before
+            /// the first event of the socket it calls `attempt` once without a wait.
             ///
             /// # Errors
             /// The error of `attempt`, or an error if the runtime has ended.

@@ -148,8 +148,8 @@ impl Child {
         self.wait().await.map(drop)
     }
 
-    /// Waits until the child has ended; returns its exit status and the bytes that it has written
-    /// to its pipes.
+    /// Waits until the child has ended and its pipes are closed; returns its exit status and the
+    /// bytes from the pipes. A process that has inherited a pipe from the child keeps it open.
     ///
     /// ```
     /// # fn main() -> std::io::Result<()> { blitz::block_on(async {

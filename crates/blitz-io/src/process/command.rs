@@ -209,7 +209,7 @@ impl Command {
     ///
     /// # Errors
     /// If there is no such program, if the system reports another error, or if the runtime has
-    /// ended. In these cases there is no child.
+    /// ended. If the error comes after the child has started, the child is killed.
     pub fn spawn(&mut self) -> io::Result<Child> {
         orphans::sweep();
         let home = match Handle::try_current() {

@@ -35,7 +35,7 @@ pub struct DelayQueue<T> {
     entries: Slab<Entry<T>>,
     /// The entries by deadline; entries with equal deadlines by number.
     order: BTreeMap<(Instant, u64), usize>,
-    /// The number for the next entry, or for the next change of a deadline.
+    /// The number that the last new entry or the last change of a deadline got.
     number: u64,
     /// Waits for the deadline that was the first when the queue was last polled.
     sleep: Option<Pin<Box<Sleep>>>,

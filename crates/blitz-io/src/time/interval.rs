@@ -150,7 +150,7 @@ impl Interval {
         self.reset_at(Instant::now());
     }
 
-    /// Makes the next tick come after `after`.
+    /// Makes the next tick come when `after` has passed from now.
     pub fn reset_after(&mut self, after: Duration) {
         self.reset_at(Instant::now().checked_add(after).unwrap_or_else(Instant::far_future));
     }

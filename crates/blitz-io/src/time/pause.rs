@@ -33,7 +33,8 @@ use crate::timers::Timers;
 /// ```
 ///
 /// # Panics
-/// If the runtime has ended, or if the system refuses a resource that timers need.
+/// If the system refuses a resource that timers need, or if the runtime has ended and never used
+/// timers, sockets or files.
 #[track_caller]
 pub fn pause() {
     with_timers(|timers| {
@@ -83,7 +84,7 @@ pub fn resume() {
 /// ```
 ///
 /// # Panics
-/// If the clock is not paused, and as [`pause`].
+/// If the clock is not paused, or if [`pause`] would panic.
 pub async fn advance(duration: Duration) {
     with_timers(|timers| {
         assert!(

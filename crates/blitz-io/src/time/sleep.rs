@@ -97,8 +97,9 @@ impl Sleep {
         self.passed || self.entry.state() == Waiting::Fired
     }
 
-    /// Moves the deadline, whether or not it has passed already. The task that polled last is woken
-    /// at the new deadline.
+    /// Moves the deadline, whether or not it has passed already. If the sleep is waiting, the task
+    /// that polled it last is woken at the new deadline. If the sleep has ended or was not polled
+    /// yet, its next poll starts the timer.
     ///
     /// ```
     /// # blitz::block_on(async {

@@ -72,8 +72,8 @@ impl Accepting {
         }
     }
 
-    /// Polls an operation that a dropped `accept` has left; `None` if there is none. If it is
-    /// pending, the task of `cx` is woken when it completes.
+    /// Polls the operation that an `accept` has begun, even if that future is gone; `None` if there
+    /// is none. If the operation is pending, the task of `cx` is woken when it completes.
     pub(crate) fn poll_begun(&self, cx: &mut Context<'_>) -> Option<Poll<io::Result<Accepted>>> {
         if self.lock().is_none() {
             return None;

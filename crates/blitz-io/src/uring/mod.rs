@@ -24,7 +24,7 @@
 //!   operation is begun again.
 //! - **Positions.** A file that has a position is read and written at offsets that `fs` names, and
 //!   `fs` moves the position. The system would not move it for an operation that it gives up
-//!   half-way.
+//!   half-way. Only a write that appends names no offset.
 //! - **The end of the pool.** The pool waits for file writes under way. If the system gives a write
 //!   up, because the worker that began it has ended, the last worker writes the rest. All other
 //!   operations are cancelled: a read that never returns, for example from a FIFO, does not keep

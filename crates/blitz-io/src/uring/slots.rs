@@ -382,8 +382,8 @@ impl Slots {
     }
 
     /// Begins the end of the pool: no more operations begin. Returns the operations under way,
-    /// except writes. The caller sends a cancellation to each of them, or else calls
-    /// [`cancelled`](Slots::cancelled).
+    /// except writes and those that are being cancelled already. The caller sends a cancellation to
+    /// each of them, or else calls [`cancelled`](Slots::cancelled).
     pub(super) fn close(&mut self) -> Vec<usize> {
         self.closed = true;
         let mut keys = Vec::new();

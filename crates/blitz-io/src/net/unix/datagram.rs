@@ -54,12 +54,12 @@ impl UnixDatagram {
     /// Binds a socket to `path`, which must not exist yet.
     ///
     /// # Errors
-    /// If the path cannot be bound.
+    /// If the path cannot be bound, or if the runtime has ended.
     pub fn bind<P: AsRef<Path>>(path: P) -> io::Result<UnixDatagram> {
         UnixDatagram::of(mio::net::UnixDatagram::bind(path)?)
     }
 
-    /// Creates a socket without an address: it can send, and receive once it is connected.
+    /// Creates a socket without an address: it can send, but no other socket can send to it.
     ///
     /// ```
     /// # fn main() -> std::io::Result<()> { blitz::block_on(async {

@@ -39,7 +39,7 @@ impl UnixListener {
     /// Listens at `path`, which must not exist yet.
     ///
     /// # Errors
-    /// If the path cannot be bound.
+    /// If the path cannot be bound, or if the runtime has ended.
     pub fn bind<P: AsRef<Path>>(path: P) -> io::Result<UnixListener> {
         UnixListener::of(mio::net::UnixListener::bind(path)?)
     }
@@ -47,7 +47,7 @@ impl UnixListener {
     /// Listens at `address`, which may be abstract.
     ///
     /// # Errors
-    /// If the address cannot be bound.
+    /// If the address cannot be bound, or if the runtime has ended.
     pub fn bind_addr(address: &SocketAddr) -> io::Result<UnixListener> {
         UnixListener::of(mio::net::UnixListener::bind_addr(address)?)
     }

@@ -45,7 +45,7 @@ impl UCred {
     pub(super) fn of(_: &impl AsFd) -> io::Result<UCred> {
         Err(io::Error::new(
             io::ErrorKind::Unsupported,
-            "the credentials of a peer are available only on Linux and Android",
+            "Blitz reads the credentials of a peer only on Linux and Android",
         ))
     }
 }

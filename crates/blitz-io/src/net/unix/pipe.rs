@@ -70,7 +70,7 @@ impl OpenOptions {
         OpenOptions::default()
     }
 
-    /// Opens for both directions, so that neither end waits for the other.
+    /// Opens for both directions, so that a sender can be opened before a receiver.
     ///
     /// The receiver then sees no end when the last sender is closed. Linux can open a FIFO like
     /// this; other systems may refuse it.
@@ -88,8 +88,8 @@ impl OpenOptions {
     /// Opens the end that reads. A sender need not be there yet.
     ///
     /// # Errors
-    /// [`InvalidInput`](io::ErrorKind::InvalidInput) if the file is not a pipe, or another error of
-    /// the system.
+    /// [`InvalidInput`](io::ErrorKind::InvalidInput) if the file is not a pipe. Another error if
+    /// the system reports one, or if the runtime has ended.
     pub fn open_receiver<P: AsRef<Path>>(&self, path: P) -> io::Result<Receiver> {
         let file = self.open(FileOptions::new().read(true).write(self.read_write), path)?;
         Receiver::of(file.into(), !self.unchecked)
@@ -99,7 +99,7 @@ impl OpenOptions {
     ///
     /// # Errors
     /// `ENXIO` if no receiver is there, [`InvalidInput`](io::ErrorKind::InvalidInput) if the file
-    /// is not a pipe, or another error of the system.
+    /// is not a pipe. Another error if the system reports one, or if the runtime has ended.
     pub fn open_sender<P: AsRef<Path>>(&self, path: P) -> io::Result<Sender> {
         let file = self.open(FileOptions::new().write(true).read(self.read_write), path)?;
         Sender::of(file.into(), !self.unchecked)

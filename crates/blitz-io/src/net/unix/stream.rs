@@ -128,7 +128,7 @@ impl UnixStream {
     /// ```
     ///
     /// # Errors
-    /// If the system cannot report them; only Linux and Android can.
+    /// If the system reports an error. On systems other than Linux and Android it always fails.
     pub fn peer_cred(&self) -> io::Result<UCred> {
         UCred::of(self)
     }
