@@ -14,7 +14,8 @@
 //! - A loop is cut when another worker is idle, and blocks have more items if an item takes less
 //!   time. So small loops and loops of uneven items need no tuning.
 //! - The state of [`map_init`](iter::ParallelIterator::map_init) and similar methods outlives cuts:
-//!   the left part goes on with the state, and only the right part gets a new one.
+//!   the left part goes on with the state, and only the right part gets a new one. But if an
+//!   indexed adaptor follows, each block gets a new state.
 //! - [`par_bridge`](iter::ParallelBridge::par_bridge) pulls batches, and no worker waits for the
 //!   batch of another.
 //! - [`ParallelIteratorExt`](iter::ParallelIteratorExt) has further methods.

@@ -48,7 +48,8 @@ pub trait Piece: Sized + Send {
     /// Whether steps measure the work: cuts are made about where they are requested, and each step
     /// stands for at most a few items. This matters for loops that deliver results in order, window
     /// by window: if this is `true`, windows are cut off the piece. If this is `false`, as for a
-    /// tree, one worker pulls the items of each window.
+    /// tree, one worker pulls the items of each window. It also matters for other loops: only if
+    /// this is `true` may a loop first cut off a few steps to learn how long they take.
     const IS_MEASURED: bool = true;
 
     /// Returns about how many steps are left: 0 if nothing is left, `usize::MAX` if their number is

@@ -13,7 +13,8 @@ use blitz_parts::prim::{AtomicUsize, Instant, Relaxed};
 pub struct Limits {
     /// Parts have at least this many steps.
     pub(crate) min: usize,
-    /// Parts have at most this many steps, if that is not below `min`.
+    /// Parts with more steps are cut, unless a half would have fewer than `min`. Not used with
+    /// `fixed`.
     pub(crate) max: usize,
     /// How many workers the loop may use.
     pub(crate) workers: usize,
@@ -31,7 +32,7 @@ impl Limits {
         self.min = self.min.max(min);
     }
 
-    /// Cuts parts until they have at most `max` steps.
+    /// Cuts parts until they have at most `max` steps: see [`Limits::max`].
     pub(crate) fn at_most(&mut self, max: usize) {
         self.max = self.max.min(max.max(1));
     }
@@ -42,7 +43,8 @@ impl Limits {
 pub struct Plan<'p> {
     /// Parts have at least this many steps.
     pub(crate) min: usize,
-    /// Parts have at most this many steps, if that is not below `min`.
+    /// Parts with more steps are cut, unless a half would have fewer than `min`. Not used with
+    /// `fixed`.
     pub(crate) max: usize,
     /// How many workers the next loop may use.
     pub(crate) workers: usize,

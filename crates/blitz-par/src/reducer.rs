@@ -48,9 +48,9 @@ pub trait Reducer<T>: Sync {
         false
     }
 
-    /// Whether a part that begins at `place` now cannot change the result. The loop asks this
-    /// before it starts the part, because a part may need a value when it starts and may pass on an
-    /// item when it ends.
+    /// Whether a part that begins at `place` now cannot change the result. A loop in windows asks
+    /// this before it starts the next window, because a part may need a value when it starts and
+    /// may pass on an item when it ends.
     fn is_over(&self, _place: &Place) -> bool {
         false
     }
@@ -61,7 +61,8 @@ pub trait Reducer<T>: Sync {
         false
     }
 
-    /// How many steps a window has; if items are pulled, how many items.
+    /// How many steps a window has. If items are pulled: how many items, at most `tuning::WINDOW`
+    /// for each worker.
     fn window(&self) -> usize {
         usize::MAX
     }

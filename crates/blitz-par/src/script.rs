@@ -1,5 +1,5 @@
 //! A script replaces a worker in tests. A seed decides what is wanted, what is stolen and how long
-//! blocks are, so that one thread reaches every tree of cuts.
+//! blocks are, so that one thread reaches many trees of cuts.
 
 #![forbid(unsafe_code)]
 

@@ -39,7 +39,8 @@ use std::vec;
 /// ```
 ///
 /// Dropping the stream cancels the window that is being computed: workers finish their current
-/// blocks, and later items are dropped.
+/// blocks, and later items are dropped. A job that still takes a window out of `items` first takes
+/// all of that window.
 ///
 /// # Panics
 /// A panic of `f` or of `items` continues in the task that polls, once it has read the results of

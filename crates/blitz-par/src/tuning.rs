@@ -28,9 +28,9 @@ pub(crate) const TAIL_BLOCKS: usize = 4;
 /// until the pace is known the part is small, and they can take the other parts.
 pub(crate) const GROWTH: usize = 64;
 
-/// At the start of a loop, all parts are halved until there is one for each worker, and then this
-/// many more times. The forks cost some nanoseconds each; while a long item runs, only these forks
-/// let other workers take later items.
+/// At the start of a loop, parts are halved until there is one for each worker, and then this many
+/// more times, unless the pace shows that a half is too short to give away. The forks cost some
+/// nanoseconds each; while a long item runs, only these forks let other workers take later items.
 pub(crate) const EAGER_MORE: u32 = 2;
 
 /// A loop with fewer items tries some of them even if a worker is idle, and forks the rest. If the
@@ -55,7 +55,8 @@ pub(crate) const EAGER_INSIDE: u32 = 2;
 pub(crate) const FIXED_PARTS: usize = 128;
 
 /// How many steps a window of `for_each_in_order` has for each worker by default. A window of
-/// `par::stream` has as many items for each worker.
+/// `par::stream` has as many items for each worker by default. A window of pulled items never has
+/// more.
 pub(crate) const WINDOW: usize = 1024;
 
 /// The maximum number of items that a worker pulls at once from the iterator of a `par_bridge`.

@@ -1,4 +1,4 @@
-//! `panic_fuse`: after a panic no part of the loop begins another item.
+//! `panic_fuse`: soon after a panic, all parts of the loop end.
 
 use crate::iter::{IndexedParallelIterator, ParallelIterator};
 use crate::piece::{Exact, Piece};

@@ -22,9 +22,11 @@ pub trait ParallelIteratorExt: ParallelIterator {
         MinLen { base: self, min }
     }
 
-    /// Cuts the loop into parts of at most `max` items, whether another worker is idle or not. With
-    /// [`max_workers`](Self::max_workers), a part is not cut while the maximum number of workers
-    /// takes part.
+    /// Cuts the loop into parts of at most `max` items, whether another worker is idle or not. A
+    /// part is not cut if a half would be shorter than [`with_min_len`](Self::with_min_len) allows.
+    /// With [`max_workers(n)`](Self::max_workers), a part is not cut while `n - 1` other parts run
+    /// on other workers or wait for one. With [`fixed_shape`](Self::fixed_shape), `max` has no
+    /// effect.
     ///
     /// ```
     /// # use blitz::prelude::*;
@@ -38,7 +40,7 @@ pub trait ParallelIteratorExt: ParallelIterator {
     /// Lets at most `workers` workers take part. With 1 the loop is sequential.
     ///
     /// The limit holds for this loop and for the inner loops of its `flat_map`s. It does not hold
-    /// for other loops and forks that the loop's functions start, or for items that an earlier
+    /// for other loops and forks that the loop's functions start, or for items that a
     /// [`skip`](super::IndexedParallelIterator::skip) leaves out.
     ///
     /// ```
@@ -67,10 +69,12 @@ pub trait ParallelIteratorExt: ParallelIterator {
     /// # Ok::<(), blitz::BuildError>(())
     /// ```
     ///
-    /// `fixed_shape` does not make [`par_bridge`](super::ParallelBridge::par_bridge) keep an order.
-    /// The parts of [`scan_inclusive`](super::IndexedParallelIterator::scan_inclusive) and the
-    /// blocks of [`by_exponential_blocks`](super::IndexedParallelIterator::by_exponential_blocks)
-    /// depend on the number of workers all the same.
+    /// A source of unknown length, such as [`par_bridge`](super::ParallelBridge::par_bridge) or
+    /// [`repeat`](super::repeat()), is not cut: one worker takes all of its items. The parts of
+    /// [`scan_inclusive`](super::IndexedParallelIterator::scan_inclusive), the blocks of
+    /// [`by_exponential_blocks`](super::IndexedParallelIterator::by_exponential_blocks) and the
+    /// default windows of [`for_each_in_order`](Self::for_each_in_order) depend on the number of
+    /// workers all the same.
     fn fixed_shape(self) -> FixedShape<Self> {
         FixedShape { base: self }
     }
@@ -127,6 +131,8 @@ pub trait ParallelIteratorExt: ParallelIterator {
     }
 
     /// Works like [`for_each_in_order`](Self::for_each_in_order), with windows of `window` steps.
+    ///
+    /// Where the calling worker pulls the items, a window has at most about 1,000 items per worker.
     ///
     /// ```
     /// # use blitz::prelude::*;

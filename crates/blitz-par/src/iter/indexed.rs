@@ -377,7 +377,7 @@ pub trait IndexedParallelIterator: ParallelIterator {
     }
 
     /// Leaves out the first `n` items. They are still computed, and then dropped, by a loop of
-    /// their own. Limits and tokens of later adaptors do not hold for that loop.
+    /// their own. Limits and tokens do not hold for that loop.
     ///
     /// ```
     /// # use blitz::prelude::*;

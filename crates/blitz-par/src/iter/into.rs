@@ -173,6 +173,7 @@ pub trait ParallelDrainRange<Idx = usize> {
     /// ```
     ///
     /// # Panics
-    /// If the range ends before it starts, or beyond the end of the collection.
+    /// If the range ends before it starts, or beyond the end of the collection, or if it starts or
+    /// ends inside a character of a string.
     fn par_drain<R: RangeBounds<Idx>>(self, range: R) -> Self::Iter;
 }

@@ -30,7 +30,8 @@ use std::ops::ControlFlow::Continue;
 
 /// A parallel iterator: a source of items, and the adaptors over it.
 ///
-/// Nothing runs until you call a method that does not return an iterator. Then the loop runs on the
+/// Nothing runs until you call a method that does not return an iterator, or
+/// [`scan_inclusive`](super::IndexedParallelIterator::scan_inclusive). Then the loop runs on the
 /// current pool, or on the global one. It runs block by block on the calling worker, and idle
 /// workers get parts of it. A panic of a closure continues in the caller when all parts have ended.
 ///
@@ -172,7 +173,8 @@ pub trait ParallelIterator: Sized + Send {
         Map { base: self, f }
     }
 
-    /// Works like [`map`](Self::map), with a clone of `init` for each part of the loop.
+    /// Works like [`map`](Self::map), with a clone of `init` for each part of the loop. If an
+    /// indexed adaptor follows, such as `enumerate`, each block has its own clone.
     /// ```
     /// # use blitz::prelude::*;
     /// let words = ["a", "b"].par_iter().map_with(String::new(), |buffer, word| {
@@ -192,7 +194,8 @@ pub trait ParallelIterator: Sized + Send {
     }
 
     /// Works like [`map`](Self::map), with a value of `init` for each part of the loop. The value
-    /// need not be `Send`.
+    /// need not be `Send`. If an indexed adaptor follows, such as `enumerate`, each block has its
+    /// own value.
     /// ```
     /// # use blitz::prelude::*;
     /// let sums = (0..4).into_par_iter().map_init(|| std::rc::Rc::new(1), |one, n| n + **one);
@@ -652,8 +655,8 @@ pub trait ParallelIterator: Sized + Send {
         PanicFuse::new(self)
     }
 
-    /// Collects the items, in order if the collection has one. If the number of items is known, the
-    /// loop writes each item of a vector to its final place at once.
+    /// Collects the items, in order if the collection has one. For most iterators whose length is
+    /// known, the loop writes each item of a vector to its final place at once.
     /// ```
     /// # use blitz::prelude::*;
     /// let squares: Vec<i32> = (0..4).into_par_iter().map(|n| n * n).collect();
