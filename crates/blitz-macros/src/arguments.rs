@@ -10,7 +10,7 @@ const SCHEDULERS: &[(&str, &str)] = &[("stealing", "Stealing"), ("signal", "Sign
 /// Tokio's flavors of runtimes, and whether the calling thread is the only worker.
 const FLAVORS: &[(&str, bool)] = &[("multi_thread", false), ("current_thread", true)];
 
-/// The known arguments, for messages.
+/// The arguments that messages list. Tokio's names for them are left out.
 const KNOWN: &str =
     "`workers = N`, `scheduler = \"signal\"`, `start_paused = true`, `tokio`, `crate = path`";
 

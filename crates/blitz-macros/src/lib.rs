@@ -31,8 +31,8 @@ use tokens::{group, parse};
 /// Turns an `async fn`, mostly `main`, into a function that builds a runtime and blocks on it.
 ///
 /// `Runtime::block_on` runs the function on the calling thread; its tasks and jobs run on the
-/// runtime. When it returns, the runtime is dropped: jobs and shielded sections end first, and
-/// tasks that are left are cancelled.
+/// runtime. When it returns, the runtime is dropped: shielded sections end, then the tasks that are
+/// left are cancelled. The drop also waits for jobs.
 ///
 /// The function has no arguments and no generics, and may return any type; `main` may return types
 /// with [`Termination`](std::process::Termination). If the runtime cannot be built, for example
