@@ -31,7 +31,8 @@
 //! well: [`BlitzExecutor`] starts tasks, [`BlitzTimer`] sleeps, and [`BlitzIo`] adapts streams with
 //! Tokio's traits, such as Blitz's sockets, to hyper.
 //!
-//! This crate does not pull in Tokio's scheduler, timers or reactor.
+//! This crate does not pull in Tokio's scheduler or timers. With the feature `client`, hyper-util
+//! enables Tokio's feature `net`, so Tokio's reactor is compiled; nothing here runs it.
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
 

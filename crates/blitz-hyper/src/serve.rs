@@ -29,8 +29,8 @@ use tower_service::Service;
 /// The service may be an axum router, a tower service, or a function in tower's `service_fn`.
 ///
 /// Await the returned future, or spawn it. Each connection is a task of its own. The first bytes of
-/// the client decide between HTTP/1 and HTTP/2. A panic of the service ends its connection and goes
-/// to the pool's panic handler.
+/// the client decide between HTTP/1 and HTTP/2. A panic of the service goes to the pool's panic
+/// handler. It ends the connection with HTTP/1, and only the request's stream with HTTP/2.
 ///
 /// ```
 /// use axum::{Router, routing::get};
@@ -103,11 +103,11 @@ pub fn serve_make<L: Listener, M>(listener: L, make: M) -> Serve<L, M, PlainHand
 /// Future returned by [`serve`] and [`serve_make`]: a server that runs once it is polled.
 ///
 /// Its output is either the [report](Report) of unfinished work or the error that ended the accept
-/// loop. The report is empty unless a deadline passed. Such an error starts the shutdown, and the
-/// future returns the error when the shutdown is over. Dropping the future ends the server's
-/// connections at once.
-/// The server also waits for upgraded connections, such as WebSockets, but only their handlers end
-/// them. Settings that are changed after the first poll have no effect.
+/// loop. The report is empty unless a deadline passed. An error that ends the accept loop starts
+/// the shutdown, and the future returns the error when the shutdown is over. Dropping the future
+/// ends the server's connections at once, except upgraded ones, such as WebSockets. The server also
+/// waits for upgraded connections, but only their handlers end them. Settings that are changed
+/// after the first poll have no effect.
 #[must_use = "a server does nothing unless awaited"]
 pub struct Serve<L, M, H>(Stage<L, M, H>);
 
@@ -150,8 +150,9 @@ impl<L: Listener, M, H> Serve<L, M, H> {
         self.change(|settings| settings.shutdown = shutdown.clone())
     }
 
-    /// Limits the shutdown: connections that are left after `patience` are dropped. Without a
-    /// limit, the shutdown waits for all of them.
+    /// Limits the shutdown: connections that are left after `patience` are dropped, except upgraded
+    /// ones. Without a limit, and without that of [`Shutdown::finish`], the shutdown waits for all
+    /// connections.
     pub fn with_deadline(self, patience: Duration) -> Self {
         self.change(|settings| settings.patience = Some(patience))
     }

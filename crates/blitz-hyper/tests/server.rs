@@ -142,7 +142,7 @@ fn a_client_that_vanishes_leaves_nothing_behind() {
             stream.write_all(beginning.as_bytes()).await.unwrap();
             drop(stream);
         }
-        // A client that goes away while the server sends more than any buffer holds.
+        // A client that goes away in the middle of a body that the server sends back.
         let mut stream = TcpStream::connect(server.address).await.unwrap();
         let length = 50_000_000;
         let head = format!("POST /echo HTTP/1.1\r\nhost: a\r\ncontent-length: {length}\r\n\r\n");
