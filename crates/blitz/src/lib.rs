@@ -132,10 +132,11 @@
 //! | [`handle`](Pool::handle) | `clone` | [`Handle::current`] |
 //!
 //! Free functions use the current pool: the one that was entered, or that the current thread works
-//! for, else the global one. The global pool has `BLITZ_WORKERS` workers, or one per core. If it is
-//! needed and cannot be built, the functions panic: call [`global`] at start-up to get the error as
-//! a value. [`Handle::current`] does not fall back to the global pool: outside every pool it
-//! panics.
+//! for, else the global one. On a worker, [`join`], [`join_context`] and parallel loops use the
+//! worker's own pool, even if the thread has entered another one. The global pool has
+//! `BLITZ_WORKERS` workers, or one per core. If it is needed and cannot be built, the functions
+//! panic: call [`global`] at start-up to get the error as a value. [`Handle::current`] does not
+//! fall back to the global pool: outside every pool it panics.
 //!
 //! # Panics
 //! A panic in a closure or a task goes to the caller that waits in `join`, `scope`, `install` or
@@ -144,7 +145,9 @@
 //!
 //! # The end
 //! Dropping a runtime or a pool cancels the tasks that are left, lets shielded sections and jobs
-//! end, and waits for the threads. When the drop returns, each future has been dropped once.
+//! end, and waits for the threads. When the drop returns, each future has been dropped once. A drop
+//! on one of the pool's own threads does not wait, and no drop waits with
+//! [`PoolBuilder::detach_on_drop`].
 
 #![forbid(unsafe_code)]
 #![cfg_attr(docsrs, feature(doc_cfg))]
