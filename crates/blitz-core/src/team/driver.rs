@@ -12,7 +12,9 @@ use std::io;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
-/// The driver's view of its pool. The pool is *gone* once it has ended and no handle to it is left.
+/// The driver's view of its pool.
+///
+/// The pool is *gone* once it has ended and nothing refers to it any more, such as a handle.
 #[derive(Clone)]
 pub struct PoolView {
     pub(crate) team: Weak<Team>,
