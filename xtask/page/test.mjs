@@ -198,6 +198,10 @@ await browser(given, async (context) => {
     await page.emulateMedia({ colorScheme: 'light' });
     // Some seconds of history make the curves.
     await checks.until('there is history', () => page.evaluate(() => live.history.length > 12));
+    await open(page, 'overview');
+    for (const part of ['due until fired', 'search until stolen']) {
+      await checks.until('the overview measures “' + part + '”', async () => (await text(page)).includes(part));
+    }
     for (const view of ['overview', 'workers', 'tasks']) {
       await open(page, view);
       await picture(page, view);

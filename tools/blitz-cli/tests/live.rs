@@ -148,6 +148,9 @@ fn top_shows_a_process_by_number_by_address_and_if_it_is_the_only_one() {
     let text = folder.printed(&["top", "--once"]);
     assert!(text.contains(&format!("blitz {}  pool api  3 workers", demo.pid())), "{text}");
     assert!(text.contains(" w0 ") && text.contains("p99: "), "{text}");
+    // The demo's tasks wait for timers all the time.
+    let shows_timers = || folder.printed(&["top", "--once"]).contains("  timer ");
+    wait_until("top shows how late timers fired", shows_timers);
     let text = folder.printed(&["top", "--once", "--pool", "batch"]);
     assert!(text.contains("pool batch  2 workers"), "{text}");
     let absent = folder.complaint(&["top", "--once", "--pool", "none"]);

@@ -268,6 +268,8 @@ const LATENCIES = [
   ['delay', 'runnable until polled', 'tasks wait for a worker: too much work, or long polls'],
   ['poll', 'one poll', 'a task keeps its worker for as long'],
   ['wake', 'notified until awake', 'the system starts threads late'],
+  ['steal', 'search until stolen', 'an idle worker looks for work: what there is comes in small pieces'],
+  ['timer', 'due until fired', 'timers wait for their slack, or for a worker that looks at the clock'],
   ['job', 'one job', 'a stolen or injected closure'],
   ['blocking', 'spawn_blocking until run', 'all threads that may block are in use'],
 ];

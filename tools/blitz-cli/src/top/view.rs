@@ -8,14 +8,13 @@ use crate::units::{count, percent, plain, time};
 /// What workers do, in the order of the parts of their bars.
 pub const STATES: [&str; 5] = ["poll", "job", "search", "driver", "park"];
 
-/// Times that make requests wait, with their labels.
-const LATENCIES: [(&str, &str); 5] = [
-    ("poll", "poll"),
-    ("delay", "delay"),
-    ("wake", "wake"),
-    ("blocking", "blocking"),
-    ("timer", "timer"),
-];
+/// The histograms of a summary whose 99th percentiles are shown.
+const LATENCIES: [&str; 6] = ["poll", "delay", "wake", "blocking", "timer", "steal"];
+
+/// The times of [`LATENCIES`] among which the largest is marked, as on the page.
+///
+/// Timers are late by their slack even if all is well, and idle workers search.
+const JUDGED: [&str; 4] = ["poll", "delay", "wake", "blocking"];
 
 /// The most characters of a task's name that are shown.
 const NAME_MAX: usize = 200;
@@ -150,12 +149,13 @@ fn since(now: &Value, before: Option<&Value>, field: impl Fn(&Value) -> f64) -> 
 }
 
 fn latencies(now: &Value, before: Option<&Value>) -> Vec<Latency> {
-    let measured = LATENCIES.iter().filter_map(|(key, name)| {
-        let p99 = quantile(&now["hist"][key], before.map(|before| &before["hist"][key]), 0.99)?;
+    let measured = LATENCIES.iter().filter_map(|name| {
+        let p99 = quantile(&now["hist"][name], before.map(|before| &before["hist"][name]), 0.99)?;
         Some(Latency { name, p99, is_largest: false })
     });
     let mut found: Vec<_> = measured.collect();
-    if let Some(largest) = found.iter_mut().max_by(|a, b| a.p99.total_cmp(&b.p99)) {
+    let judged = found.iter_mut().filter(|latency| JUDGED.contains(&latency.name));
+    if let Some(largest) = judged.max_by(|a, b| a.p99.total_cmp(&b.p99)) {
         largest.is_largest = true;
     }
     found
@@ -345,6 +345,8 @@ pub mod tests {
                 "hist": {
                     "poll": { "buckets": [bucket("1000", 98), bucket("2000000", 2)] },
                     "delay": { "buckets": [bucket("4000000", 7)] },
+                    "timer": { "buckets": [bucket("8000000", 1)] },
+                    "steal": { "buckets": [bucket("3000", 1)] },
                 },
             }),
             workers: json!({ "now_ns": ns(1.0), "workers": [
@@ -385,7 +387,13 @@ pub mod tests {
     fn the_largest_time_is_named() {
         let view = View::of(&reading(3), Some(&reading(1)));
         let largest = |name, p99, is_largest| Latency { name, p99, is_largest };
-        assert_eq!(view.latencies, [largest("poll", 2e6, false), largest("delay", 4e6, true)]);
+        let expected = [
+            largest("poll", 2e6, false),
+            largest("delay", 4e6, true),
+            largest("timer", 8e6, false),
+            largest("steal", 3e3, false),
+        ];
+        assert_eq!(view.latencies, expected, "timers and steals are shown, but not judged");
     }
 
     #[test]

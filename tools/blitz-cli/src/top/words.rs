@@ -159,7 +159,8 @@ mod tests {
     #[test]
     fn a_page_has_workers_types_and_the_stall() {
         let page = page(&View::of(&reading(3), Some(&reading(1))));
-        assert!(page.contains("p99: poll 2.00 ms  delay 4.00 ms < largest  no core 10%"), "{page}");
+        let times = "p99: poll 2.00 ms  delay 4.00 ms < largest  timer 8.00 ms  steal 3.00 us";
+        assert!(page.contains(&format!("{times}  no core 10%")), "{page}");
         assert!(page.contains("  w0 ###############========-------  75%  busy  \n"), "{page}");
         assert!(page.contains("busy    ! 840 ms · blocked · futex"), "{page}");
         assert!(page.contains("     2     1000    50%    2.50 s  handler::{closure}\n"), "{page}");

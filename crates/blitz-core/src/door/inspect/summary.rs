@@ -48,6 +48,8 @@ pub(super) fn fields(team: &Team) -> String {
                 ("poll", histogram(&tasks.poll_times)),
                 ("delay", histogram(&tasks.schedule_latencies)),
                 ("wake", histogram(&metrics.wake_latencies)),
+                ("steal", histogram(&metrics.steal_latencies)),
+                ("timer", histogram(&metrics.timer_lateness)),
                 ("job", histogram(&metrics.job_times)),
                 ("driver", histogram(&metrics.driver_waits)),
                 ("blocking", histogram(&metrics.blocking_delays)),
