@@ -49,7 +49,7 @@ mod timer;
 #[doc(no_inline)]
 pub use blitz::shutdown::{Left, Report, Running, Shutdown};
 #[cfg(feature = "client")]
-pub use client::{BlitzConnector, Client, ConnectError, Stream, client, client_with};
+pub use client::{BlitzConnector, Client, ConnectError, Stream, Transport, client, client_with};
 pub use executor::BlitzExecutor;
 pub use io::BlitzIo;
 pub use layers::{FileBody, Files, KeepAlive, Timeout, TimeoutFuture, TimeoutLayer, keep_alive};

@@ -7,24 +7,29 @@ mod peers;
 
 use axum::Router;
 use axum::routing::{get, post};
-use blitz::net::{TcpListener, TcpStream};
+use blitz::net::{TcpListener, TcpStream, UnixListener, UnixStream};
 use blitz_hyper::{
-    BlitzConnector, BoxError, Client, ConnectError, Shutdown, client, client_with, serve,
+    BlitzConnector, BlitzExecutor, BlitzIo, BoxError, ConnectError, Shutdown, client, client_with,
+    serve,
 };
 use common::on_each_scheduler;
 use http_body_util::{BodyExt, Full};
 use hyper::body::Bytes;
 use hyper::{Request, Uri, Version};
+use hyper_util::client::legacy;
+use hyper_util::client::legacy::connect::{Connect, Connection};
 use peers::{FOREVER, Server};
 use std::future::ready;
 use std::net::SocketAddr;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use std::time::Duration;
-use tokio_rustls::TlsAcceptor;
 use tokio_rustls::rustls::crypto::ring;
 use tokio_rustls::rustls::pki_types::PrivateKeyDer;
+use tokio_rustls::rustls::pki_types::ServerName;
 use tokio_rustls::rustls::{ClientConfig, RootCertStore, ServerConfig};
+use tokio_rustls::{TlsAcceptor, TlsConnector};
 use tower_service::Service;
 
 fn app() -> Router {
@@ -33,7 +38,10 @@ fn app() -> Router {
         .route("/echo", post(|body: axum::body::Bytes| async { body }))
 }
 
-async fn ask(client: &Client<Full<Bytes>>, url: &str) -> Result<(Version, Bytes), BoxError> {
+async fn ask<C: Connect + Clone + Send + Sync + 'static>(
+    client: &legacy::Client<C, Full<Bytes>>,
+    url: &str,
+) -> Result<(Version, Bytes), BoxError> {
     let answer = client.get(url.parse()?).await?;
     let version = answer.version();
     Ok((version, answer.into_body().collect().await?.to_bytes()))
@@ -97,8 +105,8 @@ fn http2_has_one_connection_for_all() {
     });
 }
 
-/// A server with TLS, and a connector that trusts it.
-async fn secure() -> (Server, BlitzConnector) {
+/// Settings of a server with TLS for `localhost`, and of a client that trusts it.
+fn settings() -> (ServerConfig, ClientConfig) {
     let key = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
     let private = PrivateKeyDer::try_from(key.key_pair.serialize_der()).unwrap();
     let provider = Arc::new(ring::default_provider());
@@ -109,7 +117,6 @@ async fn secure() -> (Server, BlitzConnector) {
         .with_single_cert(vec![key.cert.der().clone()], private)
         .unwrap();
     server.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
-    let acceptor = TlsAcceptor::from(Arc::new(server));
     let mut roots = RootCertStore::empty();
     roots.add(key.cert.der().clone()).unwrap();
     let mut trusting = ClientConfig::builder_with_provider(provider)
@@ -118,7 +125,13 @@ async fn secure() -> (Server, BlitzConnector) {
         .with_root_certificates(roots)
         .with_no_client_auth();
     trusting.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
+    (server, trusting)
+}
 
+/// A server with TLS, and a connector that trusts it.
+async fn secure() -> (Server, BlitzConnector) {
+    let (server, trusting) = settings();
+    let acceptor = TlsAcceptor::from(Arc::new(server));
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
     let shutdown = Shutdown::new();
@@ -142,6 +155,89 @@ fn tls_agrees_on_http2() {
         drop(client);
         server.finish().await;
     });
+}
+
+/// A Unix socket that no server has yet. The file is gone once this is dropped.
+struct Socket(PathBuf);
+
+impl Socket {
+    fn new() -> Socket {
+        static NEXT: AtomicUsize = AtomicUsize::new(0);
+        let name = format!("blitz-http-{}-{}", std::process::id(), NEXT.fetch_add(1, SeqCst));
+        Socket(std::env::temp_dir().join(name))
+    }
+}
+
+impl Drop for Socket {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_file(&self.0);
+    }
+}
+
+#[test]
+fn a_client_asks_over_a_unix_socket() {
+    on_each_scheduler("a_client_asks_over_a_unix_socket", || async {
+        let socket = Socket::new();
+        let listener = UnixListener::bind(&socket.0).unwrap();
+        let shutdown = Shutdown::new();
+        let server = blitz::spawn(serve(listener, app()).with_shutdown(&shutdown));
+        let path = socket.0.clone();
+        let connector = tower::service_fn(move |_: Uri| {
+            let path = path.clone();
+            Box::pin(async move { UnixStream::connect(path).await.map(BlitzIo::new) })
+        });
+        let client = legacy::Client::builder(BlitzExecutor::new()).build(connector);
+        for _ in 0..3 {
+            let answer = ask(&client, "http://service/").await.unwrap();
+            assert_eq!(answer, (Version::HTTP_11, "hello".into()));
+        }
+        drop(client);
+        assert!(shutdown.finish(FOREVER).await.is_clean());
+        server.await.unwrap().unwrap();
+    });
+}
+
+#[test]
+fn a_connector_may_return_tls_streams() {
+    on_each_scheduler("a_connector_may_return_tls_streams", || async {
+        let socket = Socket::new();
+        let (server, trusting) = settings();
+        let acceptor = TlsAcceptor::from(Arc::new(server));
+        let listener = UnixListener::bind(&socket.0).unwrap();
+        let shutdown = Shutdown::new();
+        let serving = serve(listener, app())
+            .with_handshake(move |stream: UnixStream| acceptor.accept(stream))
+            .with_shutdown(&shutdown);
+        let serving = blitz::spawn(serving);
+        let path = socket.0.clone();
+        let tls = TlsConnector::from(Arc::new(trusting));
+        let connector = tower::service_fn(move |_: Uri| {
+            let (path, tls) = (path.clone(), tls.clone());
+            Box::pin(async move {
+                let stream = UnixStream::connect(path).await?;
+                let name = ServerName::try_from("localhost").unwrap();
+                tls.connect(name, stream).await.map(BlitzIo::new)
+            })
+        });
+        let client = legacy::Client::builder(BlitzExecutor::new()).build(connector);
+        // The client learns from the stream that both sides agreed on HTTP/2.
+        let answer = ask(&client, "https://localhost/").await.unwrap();
+        assert_eq!(answer, (Version::HTTP_2, "hello".into()));
+        drop(client);
+        assert!(shutdown.finish(FOREVER).await.is_clean());
+        serving.await.unwrap().unwrap();
+    });
+}
+
+#[test]
+fn every_kind_of_stream_is_a_connection() {
+    fn needs<T: Connection>() {}
+    needs::<BlitzIo<TcpStream>>();
+    needs::<BlitzIo<UnixStream>>();
+    needs::<BlitzIo<blitz::io::DuplexStream>>();
+    needs::<BlitzIo<Box<TcpStream>>>();
+    needs::<BlitzIo<tokio_rustls::TlsStream<TcpStream>>>();
+    needs::<BlitzIo<tokio_rustls::client::TlsStream<UnixStream>>>();
 }
 
 async fn connect(mut connector: BlitzConnector, url: &str) -> Result<(), ConnectError> {

@@ -2,6 +2,7 @@
 
 #![forbid(unsafe_code)]
 
+use super::transport::Transport;
 use crate::BlitzIo;
 use blitz::net::TcpStream;
 use blitz::time::timeout;
@@ -235,26 +236,17 @@ impl AsyncWrite for Stream {
 
 impl Connection for Stream {
     fn connected(&self) -> Connected {
+        let connected = Connected::new();
+        if self.negotiated_h2() { connected.negotiated_h2() } else { connected }
+    }
+}
+
+impl Transport for Stream {
+    fn negotiated_h2(&self) -> bool {
         match &self.0 {
-            Inner::Plain(_) => Connected::new(),
+            Inner::Plain(stream) => stream.negotiated_h2(),
             #[cfg(feature = "client-tls")]
-            Inner::Tls(stream) => match stream.get_ref().1.alpn_protocol() {
-                Some(b"h2") => Connected::new().negotiated_h2(),
-                _ => Connected::new(),
-            },
+            Inner::Tls(stream) => stream.negotiated_h2(),
         }
-    }
-}
-
-/// Plain connections of Blitz, for other connectors to build on.
-impl Connection for BlitzIo<TcpStream> {
-    fn connected(&self) -> Connected {
-        Connected::new()
-    }
-}
-
-impl Connection for BlitzIo<Stream> {
-    fn connected(&self) -> Connected {
-        self.get_ref().connected()
     }
 }

@@ -1,8 +1,10 @@
 //! An HTTP client that reuses connections: hyper-util's, on Blitz's sockets and timers.
 
 mod connector;
+mod transport;
 
 pub use connector::{BlitzConnector, ConnectError, Stream};
+pub use transport::Transport;
 
 use crate::{BlitzExecutor, BlitzTimer};
 use http_body::Body;
