@@ -10,7 +10,8 @@ use std::time::{Duration, Instant};
 
 /// How often to try until a trace shows the whole story.
 ///
-/// An attempt fails if the owner takes the right half back before the other worker is awake.
+/// An attempt fails if the owner takes the right half back before the other worker is awake, or if
+/// the owner does not sleep before the right half is done. On a busy machine all may fail.
 const ATTEMPTS: usize = 200;
 
 fn main() -> Result<(), Box<dyn Error>> {
