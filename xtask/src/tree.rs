@@ -6,7 +6,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Every Rust, Markdown and manifest file of the workspace.
+/// Every Rust, Markdown, manifest and SVG file of the workspace.
 #[derive(Default)]
 pub struct Tree {
     pub files: Vec<File>,
@@ -136,7 +136,7 @@ fn walk(root: &Path, folder: &Path, found: &mut Vec<String>) -> io::Result<()> {
             if !built {
                 walk(root, &path, found)?;
             }
-        } else if ["rs", "md", "toml"].iter().any(|end| name.ends_with(&format!(".{end}"))) {
+        } else if ["rs", "md", "toml", "svg"].iter().any(|end| name.ends_with(&format!(".{end}"))) {
             let relative = path.strip_prefix(root).unwrap_or(&path);
             found.push(relative.to_string_lossy().replace('\\', "/"));
         }

@@ -15,9 +15,11 @@ mod order;
 mod orderings;
 mod packages;
 mod parts;
+mod pictures;
 mod threads;
 mod tokio;
 mod tour;
+mod traits;
 mod unsafety;
 mod words;
 
@@ -68,6 +70,7 @@ pub const RULES: &[(&str, &str, Rule)] = &[
         atomics::check,
     ),
     ("threads", "blitz-core takes locks, threads and time from prim.rs", threads::check),
+    ("traits", "tests/traits.rs asserts the traits of every public type", traits::check),
     ("tokio", "in blitz-io only borrowed.rs and io/mod.rs name Tokio", tokio::check),
     ("cfg", "only a few files depend on the platform or on the model checker", cfgs::check),
     (
@@ -79,6 +82,7 @@ pub const RULES: &[(&str, &str, Rule)] = &[
     ("direction", "calls go down inside of a crate, by the table in order.rs", direction::check),
     ("ecosystem", "docs/crates.md says what the programs of ecosystem/ show", ecosystem::check),
     ("links", "relative links in Markdown files lead somewhere", links::check),
+    ("pictures", "docs/images/fork.svg has the words of its program", pictures::check),
     ("tour", "the tour of ARCHITECTURE.md has at most 1,500 lines", tour::check),
     (
         "words",
