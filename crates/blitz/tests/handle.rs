@@ -5,7 +5,7 @@ mod common;
 use blitz::Handle;
 use common::{Tally, pool, runtime, wait_for, watched};
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
-use std::sync::{Arc, mpsc};
+use std::sync::{Arc, Mutex, mpsc};
 
 /// Returns the number of workers of the current pool; `None` if no pool is current.
 ///
@@ -277,6 +277,74 @@ fn a_job_on_top_of_a_waiting_caller_may_drop_the_pool() {
             });
             handle.install(move || wait.recv().unwrap());
         });
+    });
+}
+
+/// Calls `wait` on a worker of a pool, with the handle of another pool and a message to wait for.
+/// While the worker waits, it runs a job that sends the message and drops the other pool.
+fn drop_on_top(name: &'static str, wait: impl FnOnce(Handle, mpsc::Receiver<()>) + Send) {
+    watched(name, |_| {
+        let (a, b) = (pool(1), pool(1));
+        let handle = a.handle();
+        let (begun, begins) = mpsc::channel();
+        b.install(|| {
+            blitz::spawn_detached(move || {
+                begun.send(()).unwrap();
+                drop(a);
+            });
+            wait(handle, begins);
+        });
+    });
+}
+
+#[test]
+fn a_job_on_top_of_a_broadcast_may_drop_the_pool() {
+    drop_on_top("broadcast_on_handle", |handle, begins| {
+        let begins = Mutex::new(begins);
+        handle.broadcast(|_| begins.lock().unwrap().recv().unwrap());
+    });
+    drop_on_top("broadcast_entered", |handle, begins| {
+        let begins = Mutex::new(begins);
+        let _entered = handle.enter();
+        blitz::broadcast(|_| begins.lock().unwrap().recv().unwrap());
+    });
+}
+
+#[test]
+fn a_job_on_top_of_a_scope_may_drop_the_pool() {
+    drop_on_top("in_place_scope_on_handle", |handle, begins| {
+        handle.in_place_scope(|s| s.spawn(move |_| begins.recv().unwrap()));
+    });
+    drop_on_top("in_place_scope_fifo_on_handle", |handle, begins| {
+        handle.in_place_scope_fifo(|s| s.spawn_fifo(move |_| begins.recv().unwrap()));
+    });
+    drop_on_top("in_place_scope_entered", |handle, begins| {
+        let _entered = handle.enter();
+        blitz::in_place_scope(|s| s.spawn(move |_| begins.recv().unwrap()));
+    });
+    drop_on_top("in_place_scope_fifo_entered", |handle, begins| {
+        let _entered = handle.enter();
+        blitz::in_place_scope_fifo(|s| s.spawn_fifo(move |_| begins.recv().unwrap()));
+    });
+    drop_on_top("scope_entered", |handle, begins| {
+        let _entered = handle.enter();
+        blitz::scope(|s| s.spawn(move |_| begins.recv().unwrap()));
+    });
+    drop_on_top("scope_fifo_entered", |handle, begins| {
+        let _entered = handle.enter();
+        blitz::scope_fifo(|s| s.spawn_fifo(move |_| begins.recv().unwrap()));
+    });
+}
+
+#[test]
+fn a_job_on_top_of_an_install_in_an_entered_pool_may_drop_the_pool() {
+    drop_on_top("install_entered", |handle, begins| {
+        let _entered = handle.enter();
+        blitz::install(move || begins.recv().unwrap());
+    });
+    drop_on_top("analyze_entered", |handle, begins| {
+        let _entered = handle.enter();
+        blitz::analyze(move || begins.recv().unwrap());
     });
 }
 

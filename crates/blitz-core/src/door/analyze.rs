@@ -6,6 +6,7 @@ use super::builder::PoolBuilder;
 use super::current::with_working_team;
 use crate::ops::install::install_in;
 use crate::ops::yield_job::{Yield, yield_local};
+use crate::sched::hold::Hold;
 use crate::state::{Strands, Sums};
 use crate::team::{Owner, Team, current};
 use blitz_parts::ticks;
@@ -190,11 +191,11 @@ where
         let sums = since(&before, &after);
         return Analysis::of(value, sums, analysing.origin.num_workers(), strands.burden());
     }
-    with_working_team(|team| analyze_on_new_worker(team, f))
+    with_working_team(|team, hold| analyze_on_new_worker(team, hold, f))
 }
 
 #[track_caller]
-fn analyze_on_new_worker<F, R>(team: &Team, f: F) -> Analysis<R>
+fn analyze_on_new_worker<F, R>(team: &Team, hold: Option<Hold>, f: F) -> Analysis<R>
 where
     F: FnOnce() -> R + Send,
     R: Send,
@@ -205,7 +206,7 @@ where
         Err(error) => panic!("analyze needs a thread of its own: {error}"),
     };
     let (origin, workers) = (team.arc(), team.num_workers());
-    install_in(pool.team(), |owner, _| {
+    install_in(pool.team(), hold, |owner, _| {
         let strands = owner.begin_analysis(origin, Strands::new(burden));
         let _entered = owner.enter_own();
         let (value, sums) = {

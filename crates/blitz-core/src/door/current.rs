@@ -327,12 +327,15 @@ pub(super) fn with_team_at_work<R>(f: impl FnOnce(&Team, Option<Hold>) -> R) -> 
 }
 
 /// Works as [`with_current_team`], for a call that waits for jobs. A thread that has entered a team
-/// uses it only while the team is not ending.
+/// uses it only while the team is not ending. Then `f` gets a hold, and must drop it before the
+/// caller's wait has ended: while the caller waits, it may run other work on top of its frame, and
+/// that work may drop the pool.
 #[track_caller]
-pub(super) fn with_working_team<R>(f: impl FnOnce(&Team) -> R) -> R {
-    match entered().and_then(|team| try_hold(&team)) {
-        Some(hold) => f(hold.team()),
-        None => with_own_team(f),
+pub(super) fn with_working_team<R>(f: impl FnOnce(&Team, Option<Hold>) -> R) -> R {
+    let entered = entered();
+    match entered.as_ref().and_then(|team| Some((team, try_hold(team)?))) {
+        Some((team, hold)) => f(team, Some(hold)),
+        None => with_own_team(|team| f(team, None)),
     }
 }
 

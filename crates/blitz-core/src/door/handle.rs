@@ -12,7 +12,7 @@ use super::unfinished::Unfinished;
 use crate::base::TryCurrentError;
 use crate::ops::broadcast::{self, BroadcastContext};
 use crate::ops::detached;
-use crate::ops::install::{self, in_worker};
+use crate::ops::install::install_in;
 use crate::ops::join::{self, FnContext};
 use crate::ops::scope::{self, Scope};
 use crate::ops::scope_fifo::{self, ScopeFifo};
@@ -22,7 +22,7 @@ use crate::sched::end::try_hold;
 use crate::sched::hold::Hold;
 use crate::state::{Scheduler, StallReport};
 use crate::task::{self, JoinHandle, TrySpawnError};
-use crate::team::{Entered, Owner, Team, is_entering_over};
+use crate::team::{Entered, Team, is_entering_over};
 use crate::worker::{self, current_team, index_in};
 use std::fmt;
 use std::future::Future;
@@ -113,32 +113,6 @@ impl Handle {
         EnterGuard::new(self.team.clone())
     }
 
-    /// Calls `f` with the team, which is kept at work meanwhile.
-    ///
-    /// # Panics
-    /// If the pool has ended.
-    #[track_caller]
-    fn at_work<R>(&self, f: impl FnOnce(&Team) -> R) -> R {
-        let _hold = self.hold_from_outside();
-        f(&self.team)
-    }
-
-    /// Calls `f` on a worker of the team, as [`in_worker`] does. The team is kept at work only
-    /// until `f` has returned, and not until the caller's wait has ended. While the caller waits,
-    /// it may run other work on top of its frame, and that work may drop the pool. If the caller
-    /// still had a hold, this drop would wait for ever.
-    ///
-    /// # Panics
-    /// If the pool has ended.
-    #[track_caller]
-    fn on_worker<R: Send>(&self, f: impl FnOnce(Owner<'_>, bool) -> R + Send) -> R {
-        let hold = self.hold_from_outside();
-        in_worker(&self.team, move |owner, migrated| {
-            let _hold = hold;
-            f(owner, migrated)
-        })
-    }
-
     /// Keeps the pool at work. Returns `None` on one of its workers, since the pool does not end
     /// while that worker is in a call.
     ///
@@ -181,7 +155,7 @@ impl Handle {
         OP: FnOnce() -> R + Send,
         R: Send,
     {
-        self.on_worker(|owner, _| install::alone(owner, op))
+        install_in(&self.team, self.hold_from_outside(), |_, _| op())
     }
 
     /// Works like [`join`](crate::join), on this pool.
@@ -202,7 +176,7 @@ impl Handle {
         RA: Send,
         RB: Send,
     {
-        self.on_worker(|owner, left| join::join_moved(owner, left, |_| a(), |_| b()))
+        join::join_in(&self.team, self.hold_from_outside(), |_| a(), |_| b())
     }
 
     /// Works like [`join_context`](crate::join_context), on this pool.
@@ -225,7 +199,7 @@ impl Handle {
         RB: Send,
     {
         let (a, b) = (|moved| a(FnContext::new(moved)), |moved| b(FnContext::new(moved)));
-        self.on_worker(|owner, left| join::join_moved(owner, left, a, b))
+        join::join_in(&self.team, self.hold_from_outside(), a, b)
     }
 
     /// Works like [`scope`](crate::scope), on this pool.
@@ -246,7 +220,7 @@ impl Handle {
         OP: FnOnce(&Scope<'scope>) -> R + Send,
         R: Send,
     {
-        self.on_worker(|owner, _| scope::in_place(owner.team(), op))
+        scope::scope_in(&self.team, self.hold_from_outside(), op)
     }
 
     /// Works like [`scope_fifo`](crate::scope_fifo), on this pool.
@@ -267,7 +241,7 @@ impl Handle {
         OP: FnOnce(&ScopeFifo<'scope>) -> R + Send,
         R: Send,
     {
-        self.on_worker(|owner, _| scope_fifo::in_place(owner.team(), op))
+        scope_fifo::scope_in(&self.team, self.hold_from_outside(), op)
     }
 
     /// Works like [`in_place_scope`](crate::in_place_scope), with jobs that run on this pool.
@@ -287,7 +261,7 @@ impl Handle {
     where
         OP: FnOnce(&Scope<'scope>) -> R,
     {
-        self.at_work(|team| scope::in_place(team, op))
+        scope::in_place(&self.team, self.hold_from_outside(), op)
     }
 
     /// Works like [`in_place_scope_fifo`](crate::in_place_scope_fifo), with jobs that run on this
@@ -308,7 +282,7 @@ impl Handle {
     where
         OP: FnOnce(&ScopeFifo<'scope>) -> R,
     {
-        self.at_work(|team| scope_fifo::in_place(team, op))
+        scope_fifo::in_place(&self.team, self.hold_from_outside(), op)
     }
 
     /// Works like [`broadcast`](crate::broadcast), on this pool.
@@ -327,7 +301,7 @@ impl Handle {
         OP: Fn(BroadcastContext<'_>) -> R + Sync,
         R: Send,
     {
-        self.at_work(|team| broadcast::broadcast_in(team, op))
+        broadcast::broadcast_in(&self.team, self.hold_from_outside(), op)
     }
 
     /// Works like [`spawn_broadcast`](crate::spawn_broadcast), on this pool. If it has ended, `op`

@@ -98,7 +98,7 @@ where
     let _visit = visit();
     match current() {
         Some(worker) => join_on(worker, false, a, b),
-        None => with_working_team(|team| join_in(team, a, b)),
+        None => with_working_team(|team, hold| join_in(team, hold, a, b)),
     }
 }
 
@@ -146,7 +146,9 @@ where
     let _visit = visit();
     match current() {
         Some(worker) => op(Here::new(worker)),
-        None => with_working_team(|team| install_in(team, |owner, _| op(Here::new(owner)))),
+        None => {
+            with_working_team(|team, hold| install_in(team, hold, |owner, _| op(Here::new(owner))))
+        }
     }
 }
 
@@ -171,7 +173,7 @@ where
     OP: FnOnce() -> R + Send,
     R: Send,
 {
-    with_working_team(|team| install_in(team, |_, _| op()))
+    with_working_team(|team, hold| install_in(team, hold, |_, _| op()))
 }
 
 /// Runs `op` on a worker, and waits for every job that it spawned into the scope.
@@ -198,7 +200,7 @@ where
     OP: FnOnce(&Scope<'scope>) -> R + Send,
     R: Send,
 {
-    with_working_team(|team| scope::scope_in(team, op))
+    with_working_team(|team, hold| scope::scope_in(team, hold, op))
 }
 
 /// Works like [`scope`], but `op` itself runs on the current thread and need not be `Send`.
@@ -213,7 +215,7 @@ pub fn in_place_scope<'scope, OP, R>(op: OP) -> R
 where
     OP: FnOnce(&Scope<'scope>) -> R,
 {
-    with_working_team(|team| scope::in_place(team, op))
+    with_working_team(|team, hold| scope::in_place(team, hold, op))
 }
 
 /// Works like [`scope`](crate::scope); jobs that one worker spawns start in the order of their
@@ -235,7 +237,7 @@ where
     OP: FnOnce(&ScopeFifo<'scope>) -> R + Send,
     R: Send,
 {
-    with_working_team(|team| scope_fifo::scope_in(team, op))
+    with_working_team(|team, hold| scope_fifo::scope_in(team, hold, op))
 }
 
 /// Works like [`in_place_scope`](crate::in_place_scope); jobs that one worker spawns start in the
@@ -251,7 +253,7 @@ pub fn in_place_scope_fifo<'scope, OP, R>(op: OP) -> R
 where
     OP: FnOnce(&ScopeFifo<'scope>) -> R,
 {
-    with_working_team(|team| scope_fifo::in_place(team, op))
+    with_working_team(|team, hold| scope_fifo::in_place(team, hold, op))
 }
 
 /// Runs `f` on the current pool, or on the global one, and returns at once.
@@ -333,7 +335,7 @@ where
     OP: Fn(BroadcastContext<'_>) -> R + Sync,
     R: Send,
 {
-    with_working_team(|team| broadcast::broadcast_in(team, op))
+    with_working_team(|team, hold| broadcast::broadcast_in(team, hold, op))
 }
 
 /// Starts `op` once on every worker of the current or the global pool; returns at once.

@@ -230,7 +230,7 @@ impl Pool {
         OP: FnOnce() -> R + Send,
         R: Send,
     {
-        install_in(&self.team, |_, _| op())
+        install_in(&self.team, None, |_, _| op())
     }
 
     /// Works like [`join`](crate::join), on this pool.
@@ -247,7 +247,7 @@ impl Pool {
         RA: Send,
         RB: Send,
     {
-        join::join_in(&self.team, |_| a(), |_| b())
+        join::join_in(&self.team, None, |_| a(), |_| b())
     }
 
     /// Works like [`join_context`](crate::join_context), on this pool.
@@ -268,6 +268,7 @@ impl Pool {
     {
         join::join_in(
             &self.team,
+            None,
             |moved| a(FnContext::new(moved)),
             |moved| b(FnContext::new(moved)),
         )
@@ -290,7 +291,7 @@ impl Pool {
         OP: FnOnce(&Scope<'scope>) -> R + Send,
         R: Send,
     {
-        scope::scope_in(&self.team, op)
+        scope::scope_in(&self.team, None, op)
     }
 
     /// Works like [`scope_fifo`](crate::scope_fifo), on this pool.
@@ -307,7 +308,7 @@ impl Pool {
         OP: FnOnce(&ScopeFifo<'scope>) -> R + Send,
         R: Send,
     {
-        scope_fifo::scope_in(&self.team, op)
+        scope_fifo::scope_in(&self.team, None, op)
     }
 
     /// Works like [`in_place_scope`](crate::in_place_scope), with jobs that run on this pool.
@@ -323,7 +324,7 @@ impl Pool {
     where
         OP: FnOnce(&Scope<'scope>) -> R,
     {
-        scope::in_place(&self.team, op)
+        scope::in_place(&self.team, None, op)
     }
 
     /// Works like [`in_place_scope_fifo`](crate::in_place_scope_fifo), with jobs that run on this
@@ -340,7 +341,7 @@ impl Pool {
     where
         OP: FnOnce(&ScopeFifo<'scope>) -> R,
     {
-        scope_fifo::in_place(&self.team, op)
+        scope_fifo::in_place(&self.team, None, op)
     }
 
     /// Works like [`broadcast`](crate::broadcast), on this pool.
@@ -355,7 +356,7 @@ impl Pool {
         OP: Fn(BroadcastContext<'_>) -> R + Sync,
         R: Send,
     {
-        broadcast::broadcast_in(&self.team, op)
+        broadcast::broadcast_in(&self.team, None, op)
     }
 
     /// Works like [`spawn_broadcast`](crate::spawn_broadcast), on this pool.

@@ -56,8 +56,9 @@ impl Latch for Share<'_> {
     }
 }
 
-/// Runs `op` once on every worker of `team`, and returns the results.
-pub(crate) fn broadcast_in<OP, R>(team: &Team, op: OP) -> Vec<R>
+/// Runs `op` once on every worker of `team`, and returns the results. `hold` keeps the team at work
+/// until every worker has run `op`.
+pub(crate) fn broadcast_in<OP, R>(team: &Team, hold: Option<Hold>, op: OP) -> Vec<R>
 where
     OP: Fn(BroadcastContext<'_>) -> R + Sync,
     R: Send,
@@ -65,9 +66,17 @@ where
     let _visit = visit();
     let latch = CountLatch::new(team.num_workers(), AnyLatch::for_current_thread());
     let op = &op;
-    let share =
-        |index| StackJob::new(Share(&latch), move |_: bool| op(BroadcastContext::new(team, index)));
+    // Each share has a hold, and the caller has none while it waits: it may run other work on top of
+    // its frame, and that work may drop the pool.
+    let share = |index| {
+        let hold = hold.as_ref().map(|hold| Hold::new(hold.team()));
+        StackJob::new(Share(&latch), move |_: bool| {
+            let _hold = hold;
+            op(BroadcastContext::new(team, index))
+        })
+    };
     let jobs: Vec<_> = (0..team.num_workers()).map(share).collect();
+    drop(hold);
     // A spare has no share: the worker that it replaces has a share.
     let has_share = |owner: &Owner<'_>| owner.is_in(team) && owner.index() < team.num_workers();
     let here = current().filter(has_share);

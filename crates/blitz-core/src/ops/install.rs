@@ -1,6 +1,7 @@
 //! Runs a closure on a worker of a pool, from any thread.
 
 use crate::base::panic;
+use crate::sched::hold::Hold;
 use crate::sched::inject;
 use crate::team::{AnyLatch, Owner, Team, current};
 use crate::worker::{mark, visit};
@@ -24,12 +25,28 @@ where
 /// Works like [`in_worker`], but `op` does not see pools that the thread has entered: see
 /// [`alone`].
 #[inline]
-pub(crate) fn install_in<OP, R>(team: &Team, op: OP) -> R
+pub(crate) fn install_in<OP, R>(team: &Team, hold: Option<Hold>, op: OP) -> R
 where
     OP: FnOnce(Owner<'_>, bool) -> R + Send,
     R: Send,
 {
-    in_worker(team, |owner, migrated| alone(owner, || op(owner, migrated)))
+    in_worker_holding(team, hold, |owner, migrated| alone(owner, || op(owner, migrated)))
+}
+
+/// Works like [`in_worker`]. `hold` keeps a team at work only until `op` has returned, and not
+/// until the caller's wait has ended. While the caller waits, it may run other work on top of its
+/// frame, and that work may drop the pool. If the caller still had the hold, this drop would wait
+/// for ever.
+#[inline]
+pub(crate) fn in_worker_holding<OP, R>(team: &Team, hold: Option<Hold>, op: OP) -> R
+where
+    OP: FnOnce(Owner<'_>, bool) -> R + Send,
+    R: Send,
+{
+    in_worker(team, move |owner, migrated| {
+        let _hold = hold;
+        op(owner, migrated)
+    })
 }
 
 /// Calls `op` as if the current thread had entered no pool. There is one exception: on a worker

@@ -4,8 +4,9 @@
 //! takes `b` back. If `b` was stolen, `join` waits for the thief. The frame must outlive both
 //! closures, so a panic of `a` is held back until `b` is done.
 
-use super::install::{alone, in_worker};
+use super::install::{alone, in_worker_holding};
 use crate::base::panic::{self, Payload};
+use crate::sched::hold::Hold;
 use crate::team::{Owner, Team, current};
 use crate::worker::help;
 use blitz_parts::deque::Place;
@@ -42,19 +43,19 @@ impl FnContext {
 
 /// Runs both closures on workers of `team`. If the caller is not one of these workers, both
 /// closures leave the caller's thread, even if one worker runs both.
-pub(crate) fn join_in<A, B, RA, RB>(team: &Team, a: A, b: B) -> (RA, RB)
+pub(crate) fn join_in<A, B, RA, RB>(team: &Team, hold: Option<Hold>, a: A, b: B) -> (RA, RB)
 where
     A: FnOnce(bool) -> RA + Send,
     B: FnOnce(bool) -> RB + Send,
     RA: Send,
     RB: Send,
 {
-    in_worker(team, |owner, left| join_moved(owner, left, a, b))
+    in_worker_holding(team, hold, |owner, left| join_moved(owner, left, a, b))
 }
 
 /// Runs both closures on workers of the current team. `left` says whether the closures have left
 /// the caller's thread.
-pub(crate) fn join_moved<A, B, RA, RB>(owner: Owner<'_>, left: bool, a: A, b: B) -> (RA, RB)
+fn join_moved<A, B, RA, RB>(owner: Owner<'_>, left: bool, a: A, b: B) -> (RA, RB)
 where
     A: FnOnce(bool) -> RA + Send,
     B: FnOnce(bool) -> RB + Send,

@@ -1,7 +1,8 @@
 //! `scope`: any number of jobs that may borrow from the frame that waits for them.
 
-use super::install::in_worker;
+use super::install::in_worker_holding;
 use crate::base::panic::{self, Payload};
+use crate::sched::hold::Hold;
 use crate::sched::inject;
 use crate::state::Joint;
 use crate::team::{AnyLatch, Team, current};
@@ -11,26 +12,28 @@ use blitz_parts::guests::Injected;
 use blitz_parts::job::{Header, HeapJob, Work};
 use blitz_parts::latch::{CountLatch, Latch};
 use blitz_parts::prim::{Mutex, Step, broken};
+use std::cell::Cell;
 use std::marker::PhantomData;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, PoisonError};
 
 /// Runs `op` on a worker of `team`, with a scope whose jobs run there, and waits for them.
-pub(crate) fn scope_in<'scope, OP, R>(team: &Team, op: OP) -> R
+pub(crate) fn scope_in<'scope, OP, R>(team: &Team, hold: Option<Hold>, op: OP) -> R
 where
     OP: FnOnce(&Scope<'scope>) -> R + Send,
     R: Send,
 {
-    in_worker(team, |_, _| in_place(team, op))
+    in_worker_holding(team, hold, |_, _| in_place(team, None, op))
 }
 
-/// Runs `op` here with a scope whose jobs run on `team`, and waits for them.
-pub(crate) fn in_place<'scope, OP, R>(team: &Team, op: OP) -> R
+/// Runs `op` here with a scope whose jobs run on `team`, and waits for them. `hold` keeps the team at
+/// work until `op` has returned and all jobs have run.
+pub(crate) fn in_place<'scope, OP, R>(team: &Team, hold: Option<Hold>, op: OP) -> R
 where
     OP: FnOnce(&Scope<'scope>) -> R,
 {
     let _visit = visit();
-    let scope = Scope { core: ScopeCore::new(team) };
+    let scope = Scope { core: ScopeCore::new(team, hold) };
     scope.core.complete(|| op(&scope))
 }
 
@@ -72,11 +75,32 @@ impl std::fmt::Debug for Scope<'_> {
     }
 }
 
+/// The end of a scope: its body has returned, and its jobs have run.
+struct ScopeEnd {
+    /// Keeps the team at work, if the scope's caller is outside it. The last count of the scope gives
+    /// this up, before the caller's wait ends: the caller may run other work on top of its frame, and
+    /// that work may drop the pool.
+    hold: Cell<Option<Hold>>,
+    latch: AnyLatch,
+}
+
+impl Latch for ScopeEnd {
+    unsafe fn set(this: *const Self) {
+        // SAFETY: `this` is live until the inner latch is set (obligation 1), and only the last count
+        // of the scope's latch gets here: no other thread uses the cell.
+        drop(unsafe { &(*this).hold }.take());
+        // SAFETY: as above.
+        let latch = unsafe { &raw const (*this).latch };
+        // SAFETY: the inner latch is live until it is set.
+        unsafe { AnyLatch::set(latch) };
+    }
+}
+
 /// The common part of both kinds of scope.
 pub(super) struct ScopeCore<'scope> {
     team: Arc<Team>,
     /// The owner has one count, and every job has one.
-    latch: CountLatch<AnyLatch>,
+    latch: CountLatch<ScopeEnd>,
     /// Jobs that the owner's worker has pushed since the scope began lie above this mark.
     mark: Mark<Header>,
     panic: Mutex<Option<Payload>>,
@@ -87,10 +111,11 @@ pub(super) struct ScopeCore<'scope> {
 }
 
 impl<'scope> ScopeCore<'scope> {
-    pub(super) fn new(team: &Team) -> ScopeCore<'scope> {
+    pub(super) fn new(team: &Team, hold: Option<Hold>) -> ScopeCore<'scope> {
+        let end = ScopeEnd { hold: Cell::new(hold), latch: AnyLatch::for_current_thread() };
         ScopeCore {
             team: team.arc(),
-            latch: CountLatch::new(1, AnyLatch::for_current_thread()),
+            latch: CountLatch::new(1, end),
             mark: mark(),
             panic: Mutex::new(None),
             injected: Injected::new(false),
@@ -108,7 +133,7 @@ impl<'scope> ScopeCore<'scope> {
         // SAFETY: the owner's own count, given up once.
         unsafe { CountLatch::set(&raw const self.latch) };
         let joint = || Some(self.joint());
-        self.latch.inner().wait_for_jobs_of(&self.team, self.mark, &self.injected, joint);
+        self.latch.inner().latch.wait_for_jobs_of(&self.team, self.mark, &self.injected, joint);
         let first = self.panic.lock().unwrap_or_else(PoisonError::into_inner).take();
         match (result, first) {
             (Ok(value), None) => value,
@@ -234,9 +259,10 @@ impl<T> SendPtr<T> {
     }
 }
 
-// SAFETY: everything in it may be shared, with two exceptions. The pointer in `AnyLatch` to the
+// SAFETY: everything in it may be shared, with three exceptions. The pointer in `AnyLatch` to the
 // owner's bed is only followed while the team that holds the bed is alive. The pointer in the mark
-// is only compared, and only by the owner.
+// is only compared, and only by the owner. Only the thread that gives up the last count uses the cell
+// with the hold, and a hold may be dropped on any thread.
 unsafe impl Sync for ScopeCore<'_> {}
 // SAFETY: as above.
 unsafe impl Send for ScopeCore<'_> {}

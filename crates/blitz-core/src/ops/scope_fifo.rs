@@ -1,29 +1,30 @@
 //! `scope_fifo`: a scope whose jobs start in the order in which a worker spawned them.
 
-use super::install::in_worker;
+use super::install::in_worker_holding;
 use super::scope::{ScopeCore, SendPtr};
+use crate::sched::hold::Hold;
 use crate::state::Fifo;
 use crate::team::{Owner, Team, current};
 use crate::worker::visit;
 use blitz_parts::job::{HeapJob, Work};
 
 /// Runs `op` on a worker of `team`, with a scope whose jobs run there, and waits for them.
-pub(crate) fn scope_in<'scope, OP, R>(team: &Team, op: OP) -> R
+pub(crate) fn scope_in<'scope, OP, R>(team: &Team, hold: Option<Hold>, op: OP) -> R
 where
     OP: FnOnce(&ScopeFifo<'scope>) -> R + Send,
     R: Send,
 {
-    in_worker(team, |_, _| in_place(team, op))
+    in_worker_holding(team, hold, |_, _| in_place(team, None, op))
 }
 
 /// Runs `op` here with a scope whose jobs run on `team`, and waits for them.
-pub(crate) fn in_place<'scope, OP, R>(team: &Team, op: OP) -> R
+pub(crate) fn in_place<'scope, OP, R>(team: &Team, hold: Option<Hold>, op: OP) -> R
 where
     OP: FnOnce(&ScopeFifo<'scope>) -> R,
 {
     let _visit = visit();
     let fifos = (0..team.num_workers()).map(|_| Fifo::default()).collect();
-    let scope = ScopeFifo { core: ScopeCore::new(team), fifos };
+    let scope = ScopeFifo { core: ScopeCore::new(team, hold), fifos };
     scope.core.complete(|| op(&scope))
 }
 
