@@ -368,6 +368,39 @@ fn jobs_of_another_thread_run_while_the_lent_thread_is_away() {
 }
 
 #[test]
+fn jobs_of_a_scope_elsewhere_run_while_the_lent_thread_is_away() {
+    /// Calls `blocks` on another thread, while the only worker's thread, which is lent, is away.
+    fn beside_lent(blocks: impl FnOnce(&Handle) -> i32 + Send + 'static) {
+        let runtime = blitz::Runtime::builder().workers(1).start_paused(true).build().unwrap();
+        let handle = runtime.handle();
+        assert_eq!(std::thread::spawn(move || blocks(&handle)).join().unwrap(), 7);
+    }
+    watched("scope_beside_lent", |_| {
+        beside_lent(|handle| {
+            let (send, receive) = mpsc::channel();
+            handle.in_place_scope(|s| {
+                s.spawn(move |_| send.send(7).unwrap());
+                receive.recv().unwrap()
+            })
+        });
+        beside_lent(|handle| {
+            let (send, receive) = mpsc::channel();
+            handle.in_place_scope_fifo(|s| {
+                s.spawn_fifo(move |_| send.send(7).unwrap());
+                receive.recv().unwrap()
+            })
+        });
+        beside_lent(|handle| {
+            let (send, receive) = mpsc::channel();
+            handle.in_place_scope(|s| {
+                s.spawn_broadcast(move |_, _| send.send(7).unwrap());
+                receive.recv().unwrap()
+            })
+        });
+    });
+}
+
+#[test]
 fn a_panic_in_the_drop_of_a_refused_job_reaches_no_caller() {
     struct Bomb;
     impl Drop for Bomb {

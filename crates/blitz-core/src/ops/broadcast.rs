@@ -66,8 +66,8 @@ where
     let _visit = visit();
     let latch = CountLatch::new(team.num_workers(), AnyLatch::for_current_thread());
     let op = &op;
-    // Each share has a hold, and the caller has none while it waits: it may run other work on top of
-    // its frame, and that work may drop the pool.
+    // Each share has a hold, and the caller has none while it waits: it may run other work on top
+    // of its frame, and that work may drop the pool.
     let share = |index| {
         let hold = hold.as_ref().map(|hold| Hold::new(hold.team()));
         StackJob::new(Share(&latch), move |_: bool| {

@@ -3,10 +3,9 @@
 use super::install::in_worker_holding;
 use crate::base::panic::{self, Payload};
 use crate::sched::hold::Hold;
-use crate::sched::inject;
 use crate::state::Joint;
 use crate::team::{AnyLatch, Team, current};
-use crate::worker::{mark, post, visit};
+use crate::worker::{inject, mark, need_worker, post, visit};
 use blitz_parts::deque::Mark;
 use blitz_parts::guests::Injected;
 use blitz_parts::job::{Header, HeapJob, Work};
@@ -26,8 +25,8 @@ where
     in_worker_holding(team, hold, |_, _| in_place(team, None, op))
 }
 
-/// Runs `op` here with a scope whose jobs run on `team`, and waits for them. `hold` keeps the team at
-/// work until `op` has returned and all jobs have run.
+/// Runs `op` here with a scope whose jobs run on `team`, and waits for them. `hold` keeps the team
+/// at work until `op` has returned and all jobs have run.
 pub(crate) fn in_place<'scope, OP, R>(team: &Team, hold: Option<Hold>, op: OP) -> R
 where
     OP: FnOnce(&Scope<'scope>) -> R,
@@ -77,17 +76,17 @@ impl std::fmt::Debug for Scope<'_> {
 
 /// The end of a scope: its body has returned, and its jobs have run.
 struct ScopeEnd {
-    /// Keeps the team at work, if the scope's caller is outside it. The last count of the scope gives
-    /// this up, before the caller's wait ends: the caller may run other work on top of its frame, and
-    /// that work may drop the pool.
+    /// Keeps the team at work, if the scope's caller is outside it. The last count of the scope
+    /// gives this up, before the caller's wait ends: the caller may run other work on top of its
+    /// frame, and that work may drop the pool.
     hold: Cell<Option<Hold>>,
     latch: AnyLatch,
 }
 
 impl Latch for ScopeEnd {
     unsafe fn set(this: *const Self) {
-        // SAFETY: `this` is live until the inner latch is set (obligation 1), and only the last count
-        // of the scope's latch gets here: no other thread uses the cell.
+        // SAFETY: `this` is live until the inner latch is set (obligation 1), and only the last
+        // count of the scope's latch gets here: no other thread uses the cell.
         drop(unsafe { &(*this).hold }.take());
         // SAFETY: as above.
         let latch = unsafe { &raw const (*this).latch };
@@ -190,6 +189,8 @@ impl<'scope> ScopeCore<'scope> {
             let (body, index) = (body.clone(), worker.index());
             post(worker, self.job_in(scope, move |scope: &S| body(scope, index)));
         }
+        // The caller may block in the scope's body until a job has run.
+        need_worker(&self.team);
     }
 
     /// Runs `body`, keeps its panic, and gives up one count of the scope at `this`.
@@ -261,8 +262,8 @@ impl<T> SendPtr<T> {
 
 // SAFETY: everything in it may be shared, with three exceptions. The pointer in `AnyLatch` to the
 // owner's bed is only followed while the team that holds the bed is alive. The pointer in the mark
-// is only compared, and only by the owner. Only the thread that gives up the last count uses the cell
-// with the hold, and a hold may be dropped on any thread.
+// is only compared, and only by the owner. Only the thread that gives up the last count uses the
+// cell with the hold, and a hold may be dropped on any thread.
 unsafe impl Sync for ScopeCore<'_> {}
 // SAFETY: as above.
 unsafe impl Send for ScopeCore<'_> {}

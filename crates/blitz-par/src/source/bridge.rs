@@ -8,7 +8,7 @@
 
 use crate::iter::ParallelIterator;
 use crate::piece::Piece;
-use crate::plan::Turn;
+use crate::plan::{Clock, Turn};
 use crate::reducer::{Reducer, Run};
 use crate::run::begin;
 use crate::tuning;
@@ -142,14 +142,60 @@ impl<I: Iterator<Item: Send> + Send> Piece for BridgePiece<'_, I> {
             self.is_over = true;
             return Vec::new().into_iter();
         };
-        let count = steps.min(tuning::BATCH_MAX);
-        let mut batch = Vec::with_capacity(count);
-        batch.extend(iter.by_ref().take(count));
-        if batch.len() < count {
+        let (batch, is_over) = pull(&mut iter, steps);
+        if is_over {
             self.bridge.is_over.store(true, Relaxed);
         } else {
             self.bridge.put_back(iter);
         }
         batch.into_iter()
+    }
+}
+
+/// Pulls a batch of at most `steps` items. Returns the batch, and whether the iterator is over.
+///
+/// The items before this batch came quickly, or `steps` would be small. If these come slowly, the
+/// batch ends early: no worker can have its items before it ends.
+fn pull<I: Iterator>(iter: &mut I, steps: usize) -> (Vec<I::Item>, bool) {
+    let few = tuning::BATCH_UNTIMED;
+    let max = (tuning::BATCH_BYTES / size_of::<I::Item>().max(1)).clamp(few, tuning::BATCH_MAX);
+    let count = steps.min(max);
+    let mut batch = Vec::with_capacity(count);
+    let mut clock = (count > few).then(Clock::start);
+    let mut ticks = 0;
+    loop {
+        let target = count.min(batch.len() + few);
+        batch.extend(iter.by_ref().take(target - batch.len()));
+        if batch.len() < target {
+            return (batch, true);
+        }
+        ticks += clock.as_mut().map_or(0, Clock::lap);
+        if batch.len() == count || ticks > tuning::BLOCK_TICKS {
+            return (batch, false);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::pull;
+    use crate::tuning::{BATCH_MAX, BATCH_UNTIMED};
+
+    #[test]
+    fn a_batch_has_a_maximum_length_and_ends_with_the_iterator() {
+        for steps in [1, 10, BATCH_UNTIMED, BATCH_MAX, usize::MAX] {
+            let mut numbers = 0..100_000;
+            let (batch, is_over) = pull(&mut numbers, steps);
+            let (least, most) = (steps.min(BATCH_UNTIMED), steps.min(BATCH_MAX));
+            assert!((least..=most).contains(&batch.len()) && !is_over, "{steps}");
+            assert!(batch.iter().copied().eq(0..numbers.start));
+            assert_eq!(pull(&mut (0..0), steps), (vec![], true));
+        }
+        let (batch, is_over) = pull(&mut (0..BATCH_UNTIMED + 1), usize::MAX);
+        assert!(batch.len() == BATCH_UNTIMED || is_over && batch.len() == BATCH_UNTIMED + 1);
+        let large = pull(&mut std::iter::repeat([0u8; 1024]), usize::MAX).0;
+        assert_eq!(large.len(), BATCH_UNTIMED);
+        let none = pull(&mut std::iter::repeat(()), usize::MAX).0;
+        assert!((BATCH_UNTIMED..=BATCH_MAX).contains(&none.len()));
     }
 }
