@@ -26,6 +26,8 @@ pub use door::driver;
 pub use door::dump::{Dump, SignalDump, TaskDump, WorkerDump};
 pub use door::explain::{Explanation, TaskFrame, TaskStack, WaitEdge, WaitKind, WaitingTask};
 pub use door::exposition::Exposition;
+#[doc(hidden)]
+pub use door::families::{MetricFamily, MetricKind, MetricLabel, MetricSample, MetricValue};
 pub use door::global::{build_global, global, global_or_build};
 pub use door::handle::{EnterGuard, Handle};
 #[cfg(feature = "inspect")]

@@ -22,11 +22,14 @@ pub struct WorkerMetrics {
     pub pushes: u64,
     /// Jobs that the worker took back from its own deque.
     pub pops: u64,
-    /// Attempts to take work from other workers.
+    /// Attempts to take work from other workers, [`leapfrogs_tried`](Self::leapfrogs_tried)
+    /// included.
     pub steals_tried: u64,
     /// Attempts that succeeded.
     pub steals_succeeded: u64,
-    /// Successful attempts that helped with the job that the worker waited for.
+    /// Attempts to take a part of the job that the worker waited for.
+    pub leapfrogs_tried: u64,
+    /// Those of these attempts that succeeded.
     pub leapfrogs: u64,
     /// Batches of jobs taken from the injector.
     pub injected_batches: u64,
@@ -62,13 +65,17 @@ impl WorkerMetrics {
         // A fork that is taken back is not counted when it runs. Popped jobs are already counted as
         // executed.
         let taken_back = pops.saturating_sub(own.popped.get());
+        // Read the attempts last, because the owner goes on: then no success lacks its attempt.
+        let (searched, leapfrogs) = (own.steals_won.get(), own.leapfrogs.get());
+        let leapfrogs_tried = own.leapfrogs_tried.get();
         WorkerMetrics {
             jobs: own.executed.get() + taken_back,
             pushes,
             pops,
-            steals_tried: own.steals_tried.get(),
-            steals_succeeded: own.steals_won.get(),
-            leapfrogs: own.leapfrogs.get(),
+            steals_tried: own.steals_tried.get() + leapfrogs_tried,
+            steals_succeeded: searched + leapfrogs,
+            leapfrogs_tried,
+            leapfrogs,
             injected_batches: own.injected.get(),
             queued,
             parks: sleep.parks.get(),
@@ -91,6 +98,7 @@ impl WorkerMetrics {
         self.pops += other.pops;
         self.steals_tried += other.steals_tried;
         self.steals_succeeded += other.steals_succeeded;
+        self.leapfrogs_tried += other.leapfrogs_tried;
         self.leapfrogs += other.leapfrogs;
         self.injected_batches += other.injected_batches;
         self.queued += other.queued;

@@ -10,6 +10,7 @@ pub(crate) mod dump;
 mod env;
 pub(crate) mod explain;
 pub(crate) mod exposition;
+pub(crate) mod families;
 mod familiar;
 pub(crate) mod global;
 pub(crate) mod handle;

@@ -17,6 +17,7 @@ pub(crate) struct WorkerCounters {
     pub(crate) injected: Counter,
     pub(crate) steals_tried: Counter,
     pub(crate) steals_won: Counter,
+    pub(crate) leapfrogs_tried: Counter,
     pub(crate) leapfrogs: Counter,
     pub(crate) wakes_sent: Counter,
 }

@@ -428,7 +428,7 @@ impl Owner<'_> {
             if std::ptr::eq(victim, self.worker()) || !victim.trail.is_still(at.run) {
                 return None;
             }
-            self.counters.steals_tried.add(1);
+            self.counters.leapfrogs_tried.add(1);
             // While the run lasts, its jobs lie in the deque. Once it has ended, the deque holds
             // unrelated jobs, which this worker must not take.
             let give = || victim.give_if(|| victim.trail.is_still(at.run));
@@ -436,7 +436,6 @@ impl Owner<'_> {
                 if look == Look::Hard && self.jobs().force(victim) { give() } else { None }
             });
             if found.is_some() {
-                self.counters.steals_won.add(1);
                 self.counters.leapfrogs.add(1);
                 return found;
             }
