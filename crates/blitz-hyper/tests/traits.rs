@@ -3,8 +3,8 @@
 
 use blitz::net::TcpStream;
 use blitz_hyper::{BlitzExecutor, BlitzIo, BlitzTimer, Left, Report, Running, Shutdown};
+use blitz_hyper::{BoxError, PlainHandshake, Serve, SharedService};
 use blitz_hyper::{FileBody, Files, KeepAlive, Timeout, TimeoutFuture, TimeoutLayer};
-use blitz_hyper::{PlainHandshake, Serve, SharedService};
 use std::fmt::Debug;
 use std::future::Ready;
 
@@ -21,6 +21,7 @@ fn servers_and_their_end() {
     // The future that starts the shutdown need not be `Sync`.
     sent::<Serve<blitz::net::TcpListener, u8, u8>>();
     shared::<PlainHandshake<TcpStream>>();
+    shared::<BoxError>();
 }
 
 #[test]
