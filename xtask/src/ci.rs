@@ -114,17 +114,20 @@ fn deep(ladder: &mut Ladder, extent: Extent) {
             command(job, &[&["clippy"], &macros[..], &["--", "-D", "warnings"]].concat())?;
             command(job, &[&["test"], &macros[..]].concat())?;
             let stream = ["--package", "blitz-rt", "--features", "stream", "--test", "par_async"];
+            let stream = [&stream[..], &["--test", "traits"]].concat();
             command(job, &[&["clippy"], &stream[..], &["--", "-D", "warnings"]].concat())?;
             command(job, &[&["test"], &stream[..]].concat())?;
             let client = ["--package", "blitz-hyper", "--features", "client-tls"];
             command(job, &[&["clippy"], &client[..], &lints].concat())?;
-            command(job, &[&["test"], &client[..], &["--test", "client"]].concat())?;
+            let targets = ["--test", "client", "--test", "traits"];
+            command(job, &[&["test"], &client[..], &targets].concat())?;
             command(job, &[&["test"], &client[..], &["--doc", "client"]].concat())?;
             let events = ["--package", "blitz-rt", "--features", "tracing", "--test", "trace"];
             command(job, &[&["clippy"], &events[..], &["--", "-D", "warnings"]].concat())?;
             command(job, &[&["test"], &events[..]].concat())?;
             let page =
                 ["--package", "blitz-rt", "--features", "inspect", "--test", "inspect_pools"];
+            let page = [&page[..], &["--test", "traits"]].concat();
             command(job, &[&["clippy"], &page[..], &["--", "-D", "warnings"]].concat())?;
             command(job, &[&["test"], &page[..]].concat())?;
             let bridge = ["--package", "blitz-rt", "--features", "metrics", "--test", "bridge"];

@@ -19,6 +19,7 @@ mod pictures;
 mod threads;
 mod tokio;
 mod tour;
+mod traits;
 mod unsafety;
 mod words;
 
@@ -69,6 +70,7 @@ pub const RULES: &[(&str, &str, Rule)] = &[
         atomics::check,
     ),
     ("threads", "blitz-core takes locks, threads and time from prim.rs", threads::check),
+    ("traits", "tests/traits.rs asserts the traits of every public type", traits::check),
     ("tokio", "in blitz-io only borrowed.rs and io/mod.rs name Tokio", tokio::check),
     ("cfg", "only a few files depend on the platform or on the model checker", cfgs::check),
     (
