@@ -1,6 +1,7 @@
 //! Workers, fork-join, tasks and sleep of the Blitz runtime. Use it through `blitz-rt`.
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
+#![warn(clippy::must_use_candidate)]
 
 mod base;
 #[cfg(all(test, blitz_shuttle))]

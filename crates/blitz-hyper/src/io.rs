@@ -43,6 +43,7 @@ pin_project! {
 
 impl<T> BlitzIo<T> {
     /// Wraps `stream`.
+    #[must_use]
     pub fn new(stream: T) -> BlitzIo<T> {
         BlitzIo { stream, presence: None }
     }
@@ -54,6 +55,7 @@ impl<T> BlitzIo<T> {
     }
 
     /// Returns a reference to the stream.
+    #[must_use]
     pub fn get_ref(&self) -> &T {
         &self.stream
     }

@@ -35,6 +35,7 @@
 //! enables Tokio's feature `net`, so Tokio's reactor is compiled; nothing here runs it.
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
+#![warn(clippy::must_use_candidate)]
 
 #[cfg(feature = "client")]
 mod client;

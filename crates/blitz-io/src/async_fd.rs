@@ -195,6 +195,7 @@ impl<T: AsRawFd> AsyncFd<T> {
     }
 
     /// Returns the watched value.
+    #[must_use]
     pub fn get_ref(&self) -> &T {
         &self.io.get().0
     }
@@ -423,6 +424,7 @@ macro_rules! guard {
     ($Guard:ident) => {
         impl<T: AsRawFd> $Guard<'_, T> {
             /// Returns what was ready.
+            #[must_use]
             pub fn ready(&self) -> Ready {
                 self.sight.ready()
             }
@@ -463,6 +465,7 @@ macro_rules! guard {
             pub fn retain_ready(&mut self) {}
 
             /// Returns the watched value.
+            #[must_use]
             pub fn get_inner(&self) -> &T {
                 self.fd.get_ref()
             }
@@ -482,6 +485,7 @@ guard!(AsyncFdReadyMutGuard);
 
 impl<'a, T: AsRawFd> AsyncFdReadyGuard<'a, T> {
     /// Returns the descriptor that was waited for.
+    #[must_use]
     pub fn get_ref(&self) -> &'a AsyncFd<T> {
         self.fd
     }
@@ -501,6 +505,7 @@ impl<'a, T: AsRawFd> AsyncFdReadyGuard<'a, T> {
 
 impl<T: AsRawFd> AsyncFdReadyMutGuard<'_, T> {
     /// Returns the descriptor that was waited for.
+    #[must_use]
     pub fn get_ref(&self) -> &AsyncFd<T> {
         self.fd
     }

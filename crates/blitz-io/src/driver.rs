@@ -130,6 +130,7 @@ impl IoDriver {
 
     /// Returns which of the system's interfaces the driver uses. If that is not settled yet, this
     /// call settles it. If the system forbids io_uring later, the driver goes on with readiness.
+    #[must_use]
     pub fn backend(&self) -> BackendChoice {
         let readiness = |reason| BackendChoice { backend: Backend::Readiness, reason };
         match self.backend {
@@ -181,6 +182,7 @@ impl IoDriver {
     }
 
     /// Counts what the driver watches at this moment.
+    #[must_use]
     pub fn metrics(&self) -> IoMetrics {
         let under_way = match self.uring.get() {
             Some(Ok(uring)) => uring.under_way(),

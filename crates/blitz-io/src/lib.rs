@@ -2,6 +2,7 @@
 //! `blitz-rt`.
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
+#![warn(clippy::must_use_candidate)]
 
 mod async_fd;
 mod backend;

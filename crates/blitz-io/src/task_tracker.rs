@@ -138,6 +138,7 @@ impl TaskTracker {
     /// Closes the tracker: [`wait`](TaskTracker::wait) returns once no task is counted.
     ///
     /// New tasks can still be started. Returns whether the tracker was open.
+    #[expect(clippy::must_use_candidate, reason = "callers want the change")]
     pub fn close(&self) -> bool {
         !self.tracked.change(|state| state.closed = true).closed
     }
@@ -149,6 +150,7 @@ impl TaskTracker {
     /// assert!(tracker.close() && tracker.reopen());
     /// assert!(!tracker.is_closed());
     /// ```
+    #[expect(clippy::must_use_candidate, reason = "callers want the change")]
     pub fn reopen(&self) -> bool {
         self.tracked.change(|state| state.closed = false).closed
     }

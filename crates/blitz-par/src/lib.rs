@@ -50,6 +50,7 @@
 //! and computes at most one window of items ahead of its consumer.
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
+#![warn(clippy::must_use_candidate)]
 
 #[macro_use]
 mod adapt;

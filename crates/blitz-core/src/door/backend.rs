@@ -25,6 +25,7 @@ static EVER_STOPPED: AtomicBool = AtomicBool::new(false);
 /// Whether the clock of any pool was ever paused. Before the first pause there is only one clock,
 /// the system's.
 #[inline]
+#[must_use]
 pub fn is_any_clock_stopped() -> bool {
     EVER_STOPPED.load(Relaxed)
 }

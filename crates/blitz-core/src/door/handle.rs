@@ -383,6 +383,7 @@ impl Handle {
     /// # Ok::<(), blitz::BuildError>(())
     /// ```
     #[doc(alias = "yield_now")]
+    #[expect(clippy::must_use_candidate, reason = "callers want a job run")]
     pub fn yield_job(&self) -> Option<Yield> {
         self.current_worker_index().and_then(|_| yield_job())
     }
@@ -395,6 +396,7 @@ impl Handle {
     /// assert_eq!(pool.handle().yield_local(), None);
     /// # Ok::<(), blitz::BuildError>(())
     /// ```
+    #[expect(clippy::must_use_candidate, reason = "callers want a job run")]
     pub fn yield_local(&self) -> Option<Yield> {
         self.current_worker_index().and_then(|_| yield_local())
     }

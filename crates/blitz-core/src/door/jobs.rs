@@ -375,6 +375,7 @@ where
 /// This is for jobs. A task lets other tasks go first with
 /// [`task::yield_now().await`](crate::task::yield_now).
 #[doc(alias = "yield_now")]
+#[expect(clippy::must_use_candidate, reason = "callers want a job run")]
 pub fn yield_job() -> Option<Yield> {
     yield_job::yield_job()
 }
@@ -387,6 +388,7 @@ pub fn yield_job() -> Option<Yield> {
 /// ```
 /// assert_eq!(blitz::yield_local(), None);
 /// ```
+#[expect(clippy::must_use_candidate, reason = "callers want a job run")]
 pub fn yield_local() -> Option<Yield> {
     yield_job::yield_local()
 }

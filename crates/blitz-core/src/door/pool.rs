@@ -22,12 +22,12 @@ use crate::sched::hold::Hold;
 use crate::state::{Scheduler, StallReport};
 use crate::task::{self, JoinHandle, TrySpawnError};
 use crate::team::Team;
-use crate::worker::{self, index_in, is_own_thread, shut_down};
-use blitz_parts::prim::{mpsc, thread};
+use crate::worker::{self, ends_within, index_in, is_own_thread, shut_down, wait_for_end};
+use blitz_parts::prim::{Mutex, mpsc, thread};
 use std::fmt;
 use std::future::Future;
 use std::panic::{Location, RefUnwindSafe, UnwindSafe};
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
 /// A set of worker threads, which run jobs and poll tasks.
@@ -60,6 +60,8 @@ use std::time::Duration;
 #[doc(alias = "ThreadPool")]
 pub struct Pool {
     team: Arc<Team>,
+    /// Whether the drop waits for the end, unless `detach_on_drop` is set.
+    waits: bool,
 }
 
 /// The name of [`Pool`] in async programs: the same type.
@@ -95,7 +97,7 @@ impl Pool {
     }
 
     pub(super) fn of(team: Arc<Team>) -> Pool {
-        Pool { team }
+        Pool { team, waits: true }
     }
 
     /// Returns the pool itself: a runtime and its pool are the same thing.
@@ -166,7 +168,8 @@ impl Pool {
     ///
     /// # Errors
     /// If work is left after `patience`. The error lists it, and it goes on in the background. An
-    /// empty list means that the pool has ended since.
+    /// empty list means that the pool has ended since. This also holds for a pool with
+    /// [`detach_on_drop`](crate::PoolBuilder::detach_on_drop).
     ///
     /// On one of the pool's own threads it returns the error at once: the pool cannot end before
     /// this call has returned.
@@ -181,17 +184,33 @@ impl Pool {
             return Err(handle.unfinished());
         }
         let (done, wait) = mpsc::channel();
+        // The pool is not in the closure, which is dropped if the thread cannot be started.
+        let place = Arc::new(Mutex::new(Some(self)));
+        let take = |place: &Mutex<Option<Pool>>| {
+            place.lock().unwrap_or_else(PoisonError::into_inner).take()
+        };
+        let taken = place.clone();
         let name = "blitz-shutdown".to_owned();
         let ending = thread::Builder::new().name(name).spawn(move || {
-            drop(self);
+            if let Some(pool) = take(&taken) {
+                let team = pool.team.clone();
+                drop(pool);
+                wait_for_end(&team);
+            }
             // The caller may have stopped waiting.
             let _ = done.send(());
         });
-        // If the thread could not be started, its closure was dropped, and the pool with it.
-        if ending.is_err() || wait.recv_timeout(patience).is_ok() {
-            return Ok(());
-        }
-        Err(handle.unfinished())
+        let has_ended = match ending {
+            Ok(_) => wait.recv_timeout(patience).is_ok(),
+            Err(_) => {
+                let team = take(&place).map(|mut pool| {
+                    pool.waits = false;
+                    pool.team.clone()
+                });
+                team.is_none_or(|team| ends_within(&team, patience))
+            }
+        };
+        if has_ended { Ok(()) } else { Err(handle.unfinished()) }
     }
 
     /// Ends the pool as its drop does, without waiting.
@@ -433,6 +452,7 @@ impl Pool {
     /// # Ok::<(), blitz::BuildError>(())
     /// ```
     #[doc(alias = "yield_now")]
+    #[expect(clippy::must_use_candidate, reason = "callers want a job run")]
     pub fn yield_job(&self) -> Option<Yield> {
         self.current_worker_index().and_then(|_| yield_job())
     }
@@ -445,6 +465,7 @@ impl Pool {
     /// assert_eq!(pool.install(|| pool.yield_local()), Some(blitz::Yield::Idle));
     /// # Ok::<(), blitz::BuildError>(())
     /// ```
+    #[expect(clippy::must_use_candidate, reason = "callers want a job run")]
     pub fn yield_local(&self) -> Option<Yield> {
         self.current_worker_index().and_then(|_| yield_local())
     }
@@ -677,7 +698,7 @@ impl From<&Pool> for Handle {
 
 impl Drop for Pool {
     fn drop(&mut self) {
-        shut_down(&self.team);
+        shut_down(&self.team, self.waits);
     }
 }
 

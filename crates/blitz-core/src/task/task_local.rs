@@ -247,6 +247,7 @@ impl<T: 'static> LocalKey<T> {
     /// # Panics
     /// If called outside every scope of the key.
     #[track_caller]
+    #[must_use]
     pub fn get(&'static self) -> T
     where
         T: Clone,

@@ -42,6 +42,7 @@ pub struct Files {
 
 impl Files {
     /// Creates a service that answers with the files of the folder `root`.
+    #[must_use]
     pub fn new(root: impl AsRef<Path>) -> Files {
         Files { root: root.as_ref().into() }
     }

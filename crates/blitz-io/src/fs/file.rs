@@ -211,6 +211,7 @@ impl File {
 
     /// Returns how many bytes one operation moves at most. The file keeps as much memory as its
     /// largest operation so far has needed.
+    #[must_use]
     pub fn max_buf_size(&mut self) -> usize {
         self.stage.get_mut().max
     }

@@ -141,6 +141,7 @@ impl File {
     }
 
     /// Returns options to open a file in other ways.
+    #[must_use]
     pub fn options() -> OpenOptions {
         OpenOptions::new()
     }

@@ -60,6 +60,7 @@ impl Child {
     /// assert!(child.id().is_none());
     /// # Ok(()) }) }
     /// ```
+    #[must_use]
     pub fn id(&self) -> Option<u32> {
         match &self.state {
             State::Running(running) => running.id(),

@@ -70,6 +70,7 @@ pub struct Expired<T> {
 
 impl<T> Expired<T> {
     /// Returns a reference to the value.
+    #[must_use]
     pub fn get_ref(&self) -> &T {
         &self.value
     }
@@ -85,11 +86,13 @@ impl<T> Expired<T> {
     }
 
     /// Returns the deadline of the value.
+    #[must_use]
     pub fn deadline(&self) -> Instant {
         self.deadline
     }
 
     /// Returns the key that the value had.
+    #[must_use]
     pub fn key(&self) -> Key {
         self.key
     }

@@ -107,11 +107,13 @@ impl Instant {
     /// # use blitz::time::{Duration, Instant};
     /// assert_eq!(Instant::now().checked_add(Duration::MAX), None);
     /// ```
+    #[must_use]
     pub fn checked_add(&self, duration: Duration) -> Option<Instant> {
         self.std.checked_add(duration).map(Instant::from_std)
     }
 
     /// Returns the moment that is earlier by `duration`, or `None` if the clock has no such moment.
+    #[must_use]
     pub fn checked_sub(&self, duration: Duration) -> Option<Instant> {
         self.std.checked_sub(duration).map(Instant::from_std)
     }

@@ -77,6 +77,7 @@ impl Sleep {
     /// let deadline = Instant::now() + Duration::from_secs(1);
     /// assert_eq!(sleep_until(deadline).deadline(), deadline);
     /// ```
+    #[must_use]
     pub fn deadline(&self) -> Instant {
         Instant::from_std(now::moment_at(self.deadline))
     }
@@ -93,6 +94,7 @@ impl Sleep {
     /// assert!(sleep.is_elapsed());
     /// # });
     /// ```
+    #[must_use]
     pub fn is_elapsed(&self) -> bool {
         self.passed || self.entry.state() == Waiting::Fired
     }

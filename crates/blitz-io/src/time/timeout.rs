@@ -65,6 +65,7 @@ impl<F> Timeout<F> {
     /// *timeout.get_mut() = std::future::ready(8);
     /// assert_eq!(timeout.into_inner().into_inner(), 8);
     /// ```
+    #[must_use]
     pub fn get_ref(&self) -> &F {
         &self.future
     }
