@@ -75,6 +75,15 @@ impl Exposition<'_> {
     }
 
     /// Writes lines for each worker, with the label `worker`, instead of their sum.
+    ///
+    /// ```
+    /// # fn main() -> Result<(), blitz::BuildError> {
+    /// let pool = blitz::Pool::builder().workers(2).build()?;
+    /// let text = pool.metrics().exposition().pool("api").per_worker(true).to_prometheus();
+    /// assert!(text.contains("pool=\"api\"") && text.contains("worker=\"1\""));
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn per_worker(mut self, yes: bool) -> Self {
         self.per_worker = yes;
         self

@@ -312,6 +312,21 @@ where
     }
 
     /// Aborts the tasks of those keys for which `predicate` returns true.
+    ///
+    /// ```
+    /// # blitz::block_on(async {
+    /// let mut map = blitz::task::JoinMap::new();
+    /// for user in ["anna", "bert", "berta"] {
+    ///     map.spawn(user, std::future::pending::<()>());
+    /// }
+    /// map.abort_matching(|user| user.starts_with("bert"));
+    /// for _ in 0..2 {
+    ///     let (_, result) = map.join_next().await.unwrap();
+    ///     assert!(result.unwrap_err().is_cancelled());
+    /// }
+    /// assert!(map.contains_key("anna") && !map.contains_key("bert"));
+    /// # });
+    /// ```
     pub fn abort_matching(&mut self, mut predicate: impl FnMut(&K) -> bool) {
         for member in self.tasks.values() {
             if member.key.as_ref().is_some_and(&mut predicate) {
