@@ -12,11 +12,12 @@ use http_body::Body;
 use hyper::body::Incoming;
 use hyper::{Request, Response};
 use hyper_util::server::conn::auto::Builder;
+use std::any::Any;
 use std::convert::Infallible;
 use std::fmt;
 use std::future::{Future, Ready, pending, poll_fn, ready};
 use std::io;
-use std::panic::resume_unwind;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::task::{Context, Poll};
@@ -60,8 +61,9 @@ pub fn serve<L: Listener, S: Clone>(
 
 /// Answers the connections of `listener`, each with a service of its own.
 ///
-/// `make` is a tower service that takes the peer and returns the service for its connection. For
-/// everything else, see [`serve`].
+/// `make` is a tower service that takes the peer and returns the service for its connection. A panic
+/// of `make` goes to the pool's panic handler, and ends only the connection. For everything else, see
+/// [`serve`].
 ///
 /// ```
 /// use axum::{Extension, Router, routing::get};
@@ -153,6 +155,35 @@ impl<L: Listener, M, H> Serve<L, M, H> {
     /// Limits the shutdown: connections that are left after `patience` are dropped, except upgraded
     /// ones. Without a limit, and without that of [`Shutdown::finish`], the shutdown waits for all
     /// connections.
+    ///
+    /// ```
+    /// use axum::{Router, routing::get};
+    /// use blitz::net::{TcpListener, TcpStream};
+    /// use std::{future::pending, time::Duration};
+    ///
+    /// # fn main() -> std::io::Result<()> {
+    /// # blitz::block_on(async {
+    /// use blitz::io::{AsyncReadExt, AsyncWriteExt};
+    ///
+    /// let (entered, is_in) = blitz::sync::oneshot::channel();
+    /// let entered = std::sync::Arc::new(std::sync::Mutex::new(Some(entered)));
+    /// let app = Router::new().route("/", get(move || async move {
+    ///     entered.lock().unwrap().take().unwrap().send(()).unwrap();
+    ///     pending::<()>().await // never answers
+    /// }));
+    /// let listener = TcpListener::bind("127.0.0.1:0").await?;
+    /// let mut client = TcpStream::connect(listener.local_addr()?).await?;
+    /// client.write_all(b"GET / HTTP/1.1\r\nhost: localhost\r\n\r\n").await?;
+    /// let server = blitz_hyper::serve(listener, app)
+    ///     .with_graceful_shutdown(async { is_in.await.unwrap() })
+    ///     .with_deadline(Duration::from_millis(5));
+    /// let report = server.await?;
+    /// assert!(!report.is_clean()); // the request was still running
+    /// assert_eq!(client.read(&mut [0; 16]).await.unwrap_or(0), 0);
+    /// # Ok(())
+    /// # })
+    /// # }
+    /// ```
     pub fn with_deadline(self, patience: Duration) -> Self {
         self.change(|settings| settings.patience = Some(patience))
     }
@@ -213,7 +244,28 @@ impl<L: Listener, M, H> Serve<L, M, H> {
 
     /// Calls `handler` with each error of a connection and of `accept`. Clients that vanish cause
     /// such errors, too, so without a handler all errors are ignored. An error that ends the server
-    /// goes to `handler` at once, and the server's future returns it when the server has ended.
+    /// goes to `handler` at once, and the server's future returns it when the server has ended. A
+    /// panic of `handler` goes to the pool's panic handler.
+    ///
+    /// ```
+    /// use blitz::io::AsyncWriteExt;
+    /// use blitz::net::{TcpListener, TcpStream};
+    ///
+    /// # fn main() -> std::io::Result<()> {
+    /// # blitz::block_on(async {
+    /// let listener = TcpListener::bind("127.0.0.1:0").await?;
+    /// let mut client = TcpStream::connect(listener.local_addr()?).await?;
+    /// client.write_all(b"this is not HTTP\r\n\r\n").await?;
+    /// let (tell, mut errors) = blitz::sync::mpsc::unbounded_channel();
+    /// let server = blitz_hyper::serve(listener, axum::Router::new())
+    ///     .on_error(move |error| drop(tell.send(error.to_string())));
+    /// let server = blitz::spawn(server);
+    /// assert!(!errors.recv().await.unwrap().is_empty());
+    /// server.abort();
+    /// # Ok(())
+    /// # })
+    /// # }
+    /// ```
     pub fn on_error(self, handler: impl Fn(BoxError) + Send + Sync + 'static) -> Self {
         self.change(|settings| settings.on_error = Arc::new(handler))
     }
@@ -268,6 +320,9 @@ where
             Stage::Set(settings, handshake) => Box::pin(async move {
                 let Settings { listener, mut make, builder, signal, shutdown, patience, on_error } =
                     settings;
+                // A panic of the handler ends neither the server nor other connections.
+                let on_error: Arc<dyn Fn(BoxError) + Send + Sync> =
+                    Arc::new(move |error| drop(or_panicked(|| on_error(error))));
                 let builder = Arc::new(builder);
                 let signal = signal.unwrap_or_else(|| Box::pin(pending()));
                 let stop = pin!(until_either(signal, shutdown.draining()));
@@ -291,16 +346,22 @@ where
                     let mut running = shutdown.track(peer.clone());
                     let ready = poll_fn(|cx| match accepting.poll_stop(cx) {
                         Poll::Ready(()) => Poll::Ready(None),
-                        Poll::Pending => make.poll_ready(cx).map(Some),
+                        Poll::Pending => match or_panicked(|| make.poll_ready(cx)) {
+                            Some(polled) => polled.map(|ready| Some(ready.map_err(Some))),
+                            None => Poll::Ready(Some(Err(None))),
+                        },
                     });
-                    let service = match ready.await {
+                    let made = match ready.await {
                         None => break,
-                        Some(Ok(())) => make.call(peer),
+                        Some(Ok(())) => or_panicked(|| make.call(peer)),
                         Some(Err(error)) => {
-                            on_error(error.into());
-                            continue;
+                            // Without an error, `make` has panicked.
+                            error.into_iter().for_each(|error| on_error(error.into()));
+                            None
                         }
                     };
+                    // Without a service, the connection ends here.
+                    let Some(service) = made else { continue };
                     let (handshake, builder) = (Arc::clone(&handshake), Arc::clone(&builder));
                     let (on_error, present) = (Arc::clone(&on_error), present.clone());
                     accepting.connections.spawn(async move {
@@ -439,11 +500,20 @@ fn poll_reap(connections: &mut JoinSet<()>, cx: &mut Context<'_>) -> Poll<()> {
     while let Some(ended) = std::task::ready!(connections.poll_join_next(cx)) {
         // An error without a panic comes from the abort at the end of a server.
         if let Err(Ok(panic)) = ended.map_err(JoinError::try_into_panic) {
-            // No handle waits for this panic, so hand it to the pool's panic handler.
-            drop(blitz::spawn(async { resume_unwind(panic) }));
+            hand_over(panic);
         }
     }
     Poll::Ready(())
+}
+
+/// Calls `f`, which is code of the user. If it panics, hands the panic over and returns `None`.
+fn or_panicked<R>(f: impl FnOnce() -> R) -> Option<R> {
+    catch_unwind(AssertUnwindSafe(f)).map_err(hand_over).ok()
+}
+
+/// Hands a panic to the pool's panic handler, because no caller waits for it.
+fn hand_over(panic: Box<dyn Any + Send>) {
+    drop(blitz::spawn(async { resume_unwind(panic) }));
 }
 
 async fn until_either(one: impl Future<Output = ()>, other: impl Future<Output = ()>) {

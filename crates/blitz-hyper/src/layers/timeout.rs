@@ -45,6 +45,23 @@ impl TimeoutLayer {
     }
 
     /// Answers with `status` instead: `504 Gateway Timeout`, for example.
+    ///
+    /// ```
+    /// use axum::{Router, routing::get};
+    /// use blitz_hyper::TimeoutLayer;
+    /// use hyper::{Request, StatusCode};
+    /// use std::{future::pending, time::Duration};
+    /// use tower::ServiceExt;
+    ///
+    /// # blitz::block_on(async {
+    /// let limit = TimeoutLayer::new(Duration::from_millis(1));
+    /// let app: Router = Router::new()
+    ///     .route("/", get(|| async { pending::<()>().await }))
+    ///     .layer(limit.with_status(StatusCode::GATEWAY_TIMEOUT));
+    /// let request = Request::get("/").body(axum::body::Body::empty()).unwrap();
+    /// assert_eq!(app.oneshot(request).await.unwrap().status(), 504);
+    /// # });
+    /// ```
     #[must_use]
     pub fn with_status(mut self, status: StatusCode) -> TimeoutLayer {
         self.status = status;
