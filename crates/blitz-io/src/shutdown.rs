@@ -91,6 +91,18 @@ impl Shutdown {
     /// Begins to drain: servers stop accepting and finish the requests that they have begun.
     ///
     /// Does nothing the second time.
+    ///
+    /// ```
+    /// # blitz::block_on(async {
+    /// let shutdown = blitz::shutdown::Shutdown::new();
+    /// let seen = shutdown.clone();
+    /// let task = blitz::spawn(async move { seen.draining().await });
+    /// assert!(!shutdown.is_draining());
+    /// shutdown.start();
+    /// task.await.unwrap();
+    /// assert!(shutdown.is_draining() && !shutdown.is_expired());
+    /// # });
+    /// ```
     pub fn start(&self) {
         let wakers: Vec<Waker> = {
             let mut tracked = self.state.tracked();

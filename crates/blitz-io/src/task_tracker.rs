@@ -196,6 +196,21 @@ impl TaskTracker {
     /// Starts a task that is counted and stays on this thread: see
     /// [`spawn_local`](blitz_core::spawn_local).
     ///
+    /// ```
+    /// use blitz::task::{LocalSet, TaskTracker};
+    /// use std::rc::Rc;
+    ///
+    /// # blitz::block_on(async {
+    /// let tracker = TaskTracker::new();
+    /// let local = LocalSet::new();
+    /// let task = local.run_until(async {
+    ///     let text = Rc::new("not Send");
+    ///     tracker.spawn_local(async move { text.len() }).await
+    /// });
+    /// assert_eq!(task.await.unwrap(), 8);
+    /// # });
+    /// ```
+    ///
     /// # Panics
     /// If the thread is outside every [`LocalSet`].
     #[track_caller]
@@ -219,6 +234,16 @@ impl TaskTracker {
 
     /// Starts a blocking closure that is counted: see
     /// [`spawn_blocking`](blitz_core::spawn_blocking).
+    ///
+    /// ```
+    /// # blitz::block_on(async {
+    /// let tracker = blitz::task::TaskTracker::new();
+    /// let length = tracker.spawn_blocking(|| std::fs::metadata("Cargo.toml").unwrap().len());
+    /// assert!(length.await.unwrap() > 0);
+    /// tracker.close();
+    /// tracker.wait().await;
+    /// # });
+    /// ```
     #[track_caller]
     pub fn spawn_blocking<F, T>(&self, task: F) -> JoinHandle<T>
     where
@@ -286,6 +311,14 @@ impl TaskTracker {
     }
 
     /// Returns a token that counts as a task until it is dropped.
+    ///
+    /// ```
+    /// let tracker = blitz::task::TaskTracker::new();
+    /// let token = tracker.token();
+    /// assert_eq!(tracker.len(), 1);
+    /// drop(token);
+    /// assert!(tracker.is_empty());
+    /// ```
     #[must_use = "a token no longer counts once it is dropped"]
     pub fn token(&self) -> TaskTrackerToken {
         self.tracked.change(|state| state.count += 1);

@@ -302,6 +302,21 @@ impl UdpSocket {
     /// Joins a multicast group on the interface with this address. If the address is unspecified,
     /// the system chooses the interface.
     ///
+    /// ```no_run
+    /// # fn main() -> std::io::Result<()> { blitz::block_on(async {
+    /// use blitz::net::UdpSocket;
+    /// use std::net::Ipv4Addr;
+    ///
+    /// let (group, any) = (Ipv4Addr::new(239, 1, 2, 3), Ipv4Addr::UNSPECIFIED);
+    /// let socket = UdpSocket::bind((any, 4_000)).await?;
+    /// socket.join_multicast_v4(group, any)?;
+    /// let mut packet = [0; 1_500];
+    /// let (length, from) = socket.recv_from(&mut packet).await?;
+    /// println!("{length} bytes from {from}");
+    /// socket.leave_multicast_v4(group, any)
+    /// # }) }
+    /// ```
+    ///
     /// # Errors
     /// If the system refuses.
     pub fn join_multicast_v4(&self, group: Ipv4Addr, interface: Ipv4Addr) -> io::Result<()> {

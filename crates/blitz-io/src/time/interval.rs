@@ -146,11 +146,34 @@ impl Interval {
     }
 
     /// Makes the next tick come at once.
+    ///
+    /// ```
+    /// # blitz::block_on(async {
+    /// use blitz::time::{Duration, interval};
+    ///
+    /// let mut interval = interval(Duration::from_secs(3_600));
+    /// interval.tick().await; // the first tick comes at once
+    /// interval.reset_immediately();
+    /// interval.tick().await;
+    /// # });
+    /// ```
     pub fn reset_immediately(&mut self) {
         self.reset_at(Instant::now());
     }
 
     /// Makes the next tick come when `after` has passed from now.
+    ///
+    /// ```
+    /// # blitz::block_on(async {
+    /// use blitz::time::{Duration, Instant, interval};
+    ///
+    /// let mut interval = interval(Duration::from_secs(3_600));
+    /// interval.tick().await;
+    /// let before = Instant::now();
+    /// interval.reset_after(Duration::from_millis(1));
+    /// assert!(interval.tick().await >= before + Duration::from_millis(1));
+    /// # });
+    /// ```
     pub fn reset_after(&mut self, after: Duration) {
         self.reset_at(Instant::now().checked_add(after).unwrap_or_else(Instant::far_future));
     }

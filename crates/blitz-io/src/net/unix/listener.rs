@@ -46,6 +46,21 @@ impl UnixListener {
 
     /// Listens at `address`, which may be abstract.
     ///
+    /// ```
+    /// # fn main() -> std::io::Result<()> { blitz::block_on(async {
+    /// use blitz::net::{UnixListener, UnixStream};
+    /// use std::os::unix::net::SocketAddr;
+    ///
+    /// let path = std::env::temp_dir().join(format!("blitz-doc-addr-{}.sock", std::process::id()));
+    /// let address = SocketAddr::from_pathname(&path)?;
+    /// let listener = UnixListener::bind_addr(&address)?;
+    /// let client = UnixStream::connect_addr(&address).await?;
+    /// let (server, _) = listener.accept().await?;
+    /// std::fs::remove_file(&path)?;
+    /// # drop((client, server));
+    /// # Ok(()) }) }
+    /// ```
+    ///
     /// # Errors
     /// If the address cannot be bound, or if the runtime has ended.
     pub fn bind_addr(address: &SocketAddr) -> io::Result<UnixListener> {

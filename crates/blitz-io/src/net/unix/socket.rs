@@ -32,6 +32,21 @@ pub struct UnixSocket {
 impl UnixSocket {
     /// Creates a socket for packets.
     ///
+    /// ```
+    /// # fn main() -> std::io::Result<()> { blitz::block_on(async {
+    /// use blitz::net::{UnixDatagram, UnixSocket};
+    ///
+    /// let path = std::env::temp_dir().join(format!("blitz-dgram-{}.sock", std::process::id()));
+    /// let socket = UnixSocket::new_datagram()?;
+    /// socket.bind(&path)?;
+    /// let receiver = socket.datagram()?;
+    /// UnixDatagram::unbound()?.send_to(b"hello", &path).await?;
+    /// let mut packet = [0; 16];
+    /// assert_eq!(receiver.recv(&mut packet).await?, 5);
+    /// std::fs::remove_file(&path)
+    /// # }) }
+    /// ```
+    ///
     /// # Errors
     /// If the system refuses.
     pub fn new_datagram() -> io::Result<UnixSocket> {
