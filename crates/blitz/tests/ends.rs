@@ -194,6 +194,31 @@ fn a_shutdown_that_has_ended_everything_says_so() {
 }
 
 #[test]
+fn a_shutdown_with_a_limit_waits_for_a_pool_that_detaches_on_drop() {
+    watched("a_shutdown_of_a_detached_pool", |watch| {
+        let detached = || {
+            let builder = blitz::Runtime::builder().workers(2).spares(0).detach_on_drop();
+            watch.runtime(builder.build().unwrap())
+        };
+        let runtime = detached();
+        let handle = runtime.handle();
+        let (go, wait) = mpsc::channel::<()>();
+        let closure = runtime.spawn_blocking(move || wait.recv());
+        let left = runtime.shutdown_within(Duration::from_millis(1)).unwrap_err();
+        assert_eq!(left.blocking, 1, "{left}");
+        go.send(()).unwrap();
+        closure.join().unwrap().unwrap();
+        wait_for(|| handle.unfinished().is_empty());
+
+        let runtime = detached();
+        let handle = runtime.handle();
+        drop(runtime.spawn(pending::<()>()));
+        runtime.shutdown_within(Duration::MAX).unwrap();
+        assert!(handle.unfinished().is_empty(), "{}", handle.unfinished());
+    });
+}
+
+#[test]
 fn a_shutdown_with_a_limit_on_a_thread_of_the_pool_does_not_wait_for_itself() {
     watched("a_shutdown_on_an_own_thread", |watch| {
         let shut_down = |runtime: blitz::Runtime| {

@@ -16,6 +16,7 @@ use std::sync::mpsc;
 const ROLE: &str = "BLITZ_SECCOMP_ERROR";
 
 const EPERM: u32 = 1;
+const EAGAIN: u32 = 11;
 const EINVAL: u32 = 22;
 const ENOSYS: u32 = 38;
 
@@ -28,6 +29,8 @@ const MEMBARRIER: c_long = CALLS[0];
 const SECCOMP: c_long = CALLS[1];
 const TIMERFD_CREATE: c_long = CALLS[2];
 const TIMERFD_SETTIME: c_long = CALLS[3];
+/// Starts a thread.
+const CLONE3: c_long = 435;
 
 /// An instruction of a filter: `sock_filter` of the system.
 #[repr(C)]
@@ -245,5 +248,33 @@ fn timers_go_on_when_the_system_takes_its_timer_back() {
             }
             time_passes(runtime);
         }
+    });
+}
+
+#[test]
+fn a_shutdown_has_its_limit_although_no_thread_can_be_started() {
+    let name = "a_shutdown_has_its_limit_although_no_thread_can_be_started";
+    let Ok(error) = env::var(ROLE) else { return in_child(name, EAGAIN) };
+    watched(name, |watch| {
+        let runtime = watch.workers(1);
+        let handle = runtime.handle();
+        let (begun, begins) = mpsc::channel();
+        let (go, wait) = mpsc::channel::<()>();
+        let closure = runtime.spawn_blocking(move || {
+            begun.send(()).unwrap();
+            wait.recv()
+        });
+        begins.recv().unwrap();
+        let is_forbidden = forbid(CLONE3, error.parse().unwrap());
+        if !is_forbidden || std::thread::Builder::new().spawn(|| ()).is_ok() {
+            // The system has no filters, or starts threads by another call.
+            drop(go);
+            return;
+        }
+        let left = runtime.shutdown_within(Duration::from_millis(1)).unwrap_err();
+        assert_eq!(left.blocking, 1, "{left}");
+        go.send(()).unwrap();
+        closure.join().unwrap().unwrap();
+        wait_for(|| handle.unfinished().is_empty());
     });
 }

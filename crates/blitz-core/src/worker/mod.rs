@@ -26,7 +26,7 @@ pub(crate) use find::{Found, Look, Wanted};
 pub(crate) use latch::mark;
 pub(crate) use mail::post;
 pub(crate) use outside::{inject, push_or_inject};
-pub(crate) use shutdown::{give_up, is_own_thread, shut_down};
+pub(crate) use shutdown::{ends_within, give_up, is_own_thread, shut_down, wait_for_end};
 pub(crate) use spare::{block_in_place, connect};
 #[cfg(all(test, blitz_shuttle))]
 pub(crate) use stack::with_room;

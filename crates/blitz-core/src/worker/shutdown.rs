@@ -37,8 +37,9 @@ use crate::base::context::Aside;
 use crate::sched::cancel::leave;
 use crate::sched::end::{end_orphaned_sections, release_with_tasks};
 use crate::team::{AnyLatch, Owner, Team, current};
-use blitz_parts::prim::{Step, broken};
+use blitz_parts::prim::{Instant, Step, broken, thread};
 use std::sync::{Arc, PoisonError};
+use std::time::Duration;
 
 /// Ends the workers of a team whose builder could not start a thread. `unstarted` of them never
 /// ran.
@@ -57,8 +58,9 @@ pub(crate) fn give_up(team: &Team, unstarted: usize) {
     }
 }
 
-/// Ends the team, for the drop of its handle.
-pub(crate) fn shut_down(team: &Team) {
+/// Ends the team, for the drop of its handle. If `may_wait`, waits for the end, unless the team is
+/// configured not to wait, or the end waits for this thread.
+pub(crate) fn shut_down(team: &Team, may_wait: bool) {
     team.life.close();
     // Leave before the workers can: then one of them is the last, and cancels what is left.
     leave(team);
@@ -73,7 +75,7 @@ pub(crate) fn shut_down(team: &Team) {
         // until they end. An adopted thread hands over at that point.
         return;
     }
-    let waits = !team.config.detach_on_drop && !is_beside(team);
+    let waits = may_wait && !team.config.detach_on_drop && !is_beside(team);
     end_adoption(team, waits);
     if !waits {
         return;
@@ -84,8 +86,28 @@ pub(crate) fn shut_down(team: &Team) {
         // that pool, so this worker keeps working for its own pool.
         wait_for_end_on(team, owner);
     }
+    wait_for_end(team);
+}
+
+/// Waits until the team has ended. The thread is none of the team's, and is the only one that waits
+/// like this.
+pub(crate) fn wait_for_end(team: &Team) {
     join_own_threads(team);
     team.ended().wait();
+}
+
+/// Waits at most `patience` until the team has ended; returns whether it has. Looks at intervals:
+/// this is for a caller that could not start the thread that would wait.
+pub(crate) fn ends_within(team: &Team, patience: Duration) -> bool {
+    let start = Instant::now();
+    while !team.ended().probe() {
+        let left = patience.saturating_sub(start.elapsed());
+        if left.is_zero() {
+            return false;
+        }
+        thread::sleep(left.min(Duration::from_millis(1)));
+    }
+    true
 }
 
 /// Whether the end of the team waits for the current thread. A wait of this thread for that end

@@ -35,11 +35,12 @@ pub fn fall(ctx: &Ctx, curtain: Curtain, settings: &Settings) -> Option<JoinHand
         Curtain::Patient => {
             let ended = runtime.shutdown_within(PATIENT).is_ok();
             ctx.check(ended, "shutdown_within returned before the runtime had ended");
-            gone(ctx, waits);
+            // It waits even if a drop does not.
+            gone(ctx, true);
         }
         Curtain::Impatient => {
             if runtime.shutdown_within(Duration::from_millis(1)).is_ok() {
-                gone(ctx, waits);
+                gone(ctx, true);
             }
         }
         Curtain::Background => runtime.shutdown_background(),
