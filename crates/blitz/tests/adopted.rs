@@ -250,6 +250,38 @@ fn a_pool_dropped_in_one_of_its_blocking_closures_goes_on() {
     });
 }
 
+/// A thread can be only one worker.
+#[test]
+fn a_thread_of_a_pool_refuses_to_be_a_worker_of_another_pool() {
+    watched("two workers on one thread", |_| {
+        // Builds a pool on another thread, and hands its worker to `hand_over`.
+        let with_worker = |hand_over: &dyn Fn(blitz::ThreadBuilder)| {
+            let (send, handed) = mpsc::channel();
+            let building = std::thread::spawn(move || {
+                let builder = Pool::builder().workers(1).spawn_handler(move |thread| {
+                    send.send(thread).unwrap();
+                    Ok(())
+                });
+                builder.build().unwrap()
+            });
+            hand_over(handed.recv().unwrap());
+            drop(building.join().unwrap());
+        };
+        let refuses = |thread: blitz::ThreadBuilder| {
+            let run = std::panic::AssertUnwindSafe(|| thread.run());
+            let panic = std::panic::catch_unwind(run).unwrap_err();
+            let text = panic.downcast_ref::<&str>().unwrap();
+            assert!(text.contains("already a worker"), "{text}");
+        };
+        let adopting = adopt(1);
+        with_worker(&refuses);
+        drop(adopting);
+        assert_is_free();
+        let pool = common::pool(1);
+        with_worker(&|thread| pool.install(|| refuses(thread)));
+    });
+}
+
 /// Builds a runtime with a paused clock.
 fn paused(workers: usize) -> Runtime {
     Runtime::builder().workers(workers).start_paused(true).build().unwrap()

@@ -3,7 +3,7 @@
 #![forbid(unsafe_code)]
 
 use crate::team::Team;
-use crate::worker::{give_up, never_run, run_worker};
+use crate::worker::{give_up, is_worker, never_run, run_worker};
 use blitz_parts::prim::thread;
 use std::io;
 use std::sync::{Arc, PoisonError};
@@ -105,7 +105,17 @@ impl ThreadBuilder {
     }
 
     /// Runs the worker on this thread, until the pool ends.
+    ///
+    /// # Panics
+    /// If this thread is already a worker of a pool, also as the thread that built the pool: see
+    /// [`use_current_thread`](crate::PoolBuilder::use_current_thread). The new pool goes on
+    /// without the worker that was to run here.
     pub fn run(mut self) {
+        assert!(
+            !is_worker(),
+            "ThreadBuilder::run was called on a thread that is already a worker of a pool: call it \
+             on a thread of its own"
+        );
         if let Some(start) = self.start.take() {
             run_worker(&start.team, start.index);
         }
