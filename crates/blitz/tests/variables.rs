@@ -86,3 +86,29 @@ fn an_invalid_variable_is_reported_at_the_start() {
         }
     }
 }
+
+/// The number of threads of this process.
+#[cfg(target_os = "linux")]
+fn threads() -> usize {
+    std::fs::read_dir("/proc/self/task").unwrap().count()
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn an_analysis_for_another_process() {
+    if env::var_os(ROLE).is_some() {
+        let pool = blitz::Pool::builder().workers(1).spares(0).build().unwrap();
+        // The worker starts the watch before it runs jobs.
+        let before = pool.install(threads);
+        let _entered = pool.enter();
+        println!("threads of an analysis: {}", blitz::analyze(threads).value - before);
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn an_analysis_has_one_thread_even_if_stalls_are_reported() {
+    let variables = [("BLITZ_STALLS", "1")];
+    let (passed, text) = elsewhere(&variables, "an_analysis_for_another_process");
+    assert!(passed && text.contains("threads of an analysis: 1"), "{text}");
+}

@@ -672,6 +672,7 @@ impl PoolBuilder {
         }
         #[cfg(feature = "inspect")]
         let wish = std::mem::take(&mut self.inspect).checked()?;
+        self.config.logs_stalls = logs_stalls()?;
         let pool = self.start(workers, spawn)?;
         #[cfg(feature = "inspect")]
         wish.fulfil(&pool.handle())?;
@@ -722,7 +723,6 @@ impl PoolBuilder {
         if self.config.spares.is_none() {
             self.config.spares = spares_from_env()?;
         }
-        self.config.logs_stalls = logs_stalls()?;
         let most = WORKERS_MAX - workers;
         if let Some(spares) = self.config.spares.filter(|&spares| spares > most) {
             return Err(BuildError::config(format!(
