@@ -369,12 +369,6 @@ fn a_stream_goes_on_until_the_pool_ends() {
 }
 
 #[test]
-fn nothing_listens_unless_a_pool_asks_for_it() {
-    assert!(blitz_inspect::pages().is_empty());
-    assert_eq!(blitz_inspect::tool_socket(), None);
-}
-
-#[test]
 fn a_pool_that_ends_may_drop_a_value_that_lists_pools() {
     let (pools, pool) = (Pools::default(), Arc::new(Counted::default()));
     pools.add("api", pool.clone());
