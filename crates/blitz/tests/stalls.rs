@@ -3,10 +3,9 @@
 
 mod common;
 
-use blitz::io::{AsyncReadExt, AsyncWriteExt};
 use blitz::time::sleep;
 use blitz::{Runtime, WaitPolicy, join};
-use common::{tcp_pair, wait_for, watched};
+use common::{everything, wait_for, watched};
 use std::future::Future;
 use std::pin::pin;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
@@ -129,23 +128,6 @@ fn compute(told: Receiver<()>) {
     while !over(&told) {
         std::hint::spin_loop();
     }
-}
-
-/// Waits for a timer, for a socket, and for a task that it spawns.
-///
-/// Tests spawn this future from outside.
-async fn everything() {
-    sleep(Duration::from_millis(1)).await;
-    let (mut here, mut there) = tcp_pair().await;
-    here.write_all(b"ping").await.unwrap();
-    let mut text = [0; 4];
-    there.read_exact(&mut text).await.unwrap();
-    assert_eq!(&text, b"ping");
-    let spawned = blitz::spawn(async {
-        blitz::task::yield_now().await;
-        7
-    });
-    assert_eq!(spawned.await.unwrap(), 7);
 }
 
 /// Checks that [`everything`] completes while all workers are inside `block`.

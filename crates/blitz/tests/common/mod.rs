@@ -2,6 +2,7 @@
 
 #![allow(dead_code, reason = "each test binary uses a part of it")]
 
+use blitz::io::{AsyncReadExt, AsyncWriteExt};
 use blitz::net::{TcpListener, TcpStream};
 use blitz::{Builder, Handle, Pool, Runtime, Scheduler};
 use std::future::Future;
@@ -200,6 +201,23 @@ pub async fn tcp_pair() -> (TcpStream, TcpStream) {
     let connecting = TcpStream::connect(listener.local_addr().unwrap());
     let (there, here) = (connecting.await.unwrap(), listener.accept().await.unwrap().0);
     (here, there)
+}
+
+/// Waits for a timer, for a socket, and for a task that it spawns.
+///
+/// Tests of stalls spawn this future from outside, and expect it to complete.
+pub async fn everything() {
+    blitz::time::sleep(Duration::from_millis(1)).await;
+    let (mut here, mut there) = tcp_pair().await;
+    here.write_all(b"ping").await.unwrap();
+    let mut text = [0; 4];
+    there.read_exact(&mut text).await.unwrap();
+    assert_eq!(&text, b"ping");
+    let spawned = blitz::spawn(async {
+        blitz::task::yield_now().await;
+        7
+    });
+    assert_eq!(spawned.await.unwrap(), 7);
 }
 
 /// Returns how many descriptors and operations the pool's driver watches.

@@ -93,6 +93,8 @@ mod spawn;
 mod stack_room;
 #[path = "../stall_limits.rs"]
 mod stall_limits;
+#[path = "../stall_sums.rs"]
+mod stall_sums;
 #[path = "../stalls.rs"]
 mod stalls;
 #[path = "../stdio.rs"]
