@@ -3,29 +3,12 @@ use ::rdkafka::consumer::{Consumer, StreamConsumer};
 use ::rdkafka::message::Message;
 use ::rdkafka::mocking::MockCluster;
 use ::rdkafka::producer::{DefaultProducerContext, FutureProducer, FutureRecord};
-use ::rdkafka::util::{AsyncRuntime, TokioRuntime};
+use ::rdkafka::util::{AsyncRuntime, NaiveRuntime, TokioRuntime};
+use blitz_adapters::rdkafka::BlitzRuntime;
 use futures_util::StreamExt;
 use std::time::Duration;
 
 const MESSAGES: usize = 100;
-
-/// Tasks and timers for producers and consumers.
-struct BlitzRuntime;
-
-impl AsyncRuntime for BlitzRuntime {
-    type Delay = blitz::time::Sleep;
-
-    fn spawn<T>(task: T)
-    where
-        T: Future<Output = ()> + Send + 'static,
-    {
-        blitz::spawn(task);
-    }
-
-    fn delay_for(duration: Duration) -> Self::Delay {
-        blitz::time::sleep(duration)
-    }
-}
 
 /// Starts the cluster that librdkafka brings along for tests: its brokers listen on loopback.
 fn cluster() -> MockCluster<'static, DefaultProducerContext> {

@@ -1,18 +1,8 @@
 use ::aws_smithy_async::future::timeout::Timeout;
-use ::aws_smithy_async::rt::sleep::{AsyncSleep, SharedAsyncSleep, Sleep};
+use ::aws_smithy_async::rt::sleep::{AsyncSleep, SharedAsyncSleep};
+use blitz_adapters::aws::BlitzSleep;
 use std::future::pending;
 use std::time::Duration;
-
-/// Timers for the clients of AWS: `sdk_config::Builder::sleep_impl` takes
-/// `SharedAsyncSleep::new(BlitzSleep)`. Their requests need a custom HTTP client, or a guest.
-#[derive(Clone, Copy, Debug)]
-struct BlitzSleep;
-
-impl AsyncSleep for BlitzSleep {
-    fn sleep(&self, duration: Duration) -> Sleep {
-        Sleep::new(blitz::time::sleep(duration))
-    }
-}
 
 #[blitz::test(start_paused = true)]
 async fn by_trait() {

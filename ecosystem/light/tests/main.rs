@@ -16,6 +16,7 @@ mod futures_util;
 mod governor;
 mod moka;
 mod notify;
+mod openraft;
 mod tokio_cron_scheduler;
 mod tokio_rustls;
 mod tokio_stream;
