@@ -91,6 +91,8 @@ mod signal;
 mod spawn;
 #[path = "../stack_room.rs"]
 mod stack_room;
+#[path = "../stall_hogs.rs"]
+mod stall_hogs;
 #[path = "../stall_limits.rs"]
 mod stall_limits;
 #[path = "../stall_sums.rs"]
