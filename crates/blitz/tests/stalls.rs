@@ -6,13 +6,9 @@ mod common;
 use blitz::time::sleep;
 use blitz::{Runtime, WaitPolicy, join};
 use common::{everything, wait_for, watched};
-use std::future::Future;
-use std::pin::pin;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
-use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::mpsc::{Receiver, Sender, TryRecvError, channel};
 use std::sync::{Arc, Mutex};
-use std::task::{Context, Poll, Wake, Waker};
-use std::thread::Thread;
 use std::time::Duration;
 
 /// How many workers the pools have.
@@ -123,11 +119,27 @@ fn receive(told: Receiver<()>) {
 }
 
 fn compute(told: Receiver<()>) {
-    let over =
-        |told: &Receiver<()>| told.try_recv() == Err(std::sync::mpsc::TryRecvError::Disconnected);
-    while !over(&told) {
+    while told.try_recv() == Err(TryRecvError::Empty) {
         std::hint::spin_loop();
     }
+}
+
+/// Sleeps for 200 ms at a time. The sleep is what the test is about: nothing waits for it.
+fn sleep_on(told: Receiver<()>) {
+    while told.try_recv() == Err(TryRecvError::Empty) {
+        std::thread::sleep(Duration::from_millis(200));
+    }
+}
+
+/// Blocks in the executor of the `futures` crates until a thread outside of the pool is told.
+fn block_in_executor(told: Receiver<()>) {
+    let (send, sent) = futures_channel::oneshot::channel();
+    let teller = std::thread::spawn(move || {
+        receive(told);
+        send.send(()).unwrap();
+    });
+    futures_executor::block_on(sent).unwrap();
+    teller.join().unwrap();
 }
 
 /// Checks that [`everything`] completes while all workers are inside `block`.
@@ -155,6 +167,16 @@ fn tasks_timers_and_sockets_go_on_beside_workers_that_wait_for_a_message() {
 #[test]
 fn tasks_timers_and_sockets_go_on_beside_workers_that_compute() {
     goes_on_beside("compute", COMPUTING, compute);
+}
+
+#[test]
+fn tasks_timers_and_sockets_go_on_beside_workers_that_sleep() {
+    goes_on_beside("sleep", SIZES, sleep_on);
+}
+
+#[test]
+fn tasks_timers_and_sockets_go_on_beside_workers_in_a_foreign_executor() {
+    goes_on_beside("a foreign executor", SIZES, block_in_executor);
 }
 
 #[test]
@@ -229,21 +251,87 @@ fn a_lock_whose_holder_waits_for_a_timer_is_released() {
     }
 }
 
-/// Polls a future and blocks its thread, as a foreign executor does.
-fn foreign_block_on<F: Future>(future: F) -> F::Output {
-    struct Unpark(Thread);
-    impl Wake for Unpark {
-        fn wake(self: Arc<Self>) {
-            self.0.unpark();
-        }
+/// A local task holds the lock of `std` while it waits for timers, sockets and tasks of the pool.
+#[test]
+fn a_lock_whose_holder_is_a_local_task_that_waits_is_released() {
+    for workers in SIZES {
+        watched("lock of a local task", |watch| {
+            let runtime = watch.workers(workers);
+            let lock = Arc::new(Mutex::new(0));
+            let (locked, is_locked) = channel();
+            let (wanted, is_wanted) = blitz::sync::oneshot::channel::<()>();
+            let (held, handle) = (lock.clone(), runtime.handle());
+            let outside = std::thread::spawn(move || {
+                let set = blitz::LocalSet::new();
+                handle.block_on(set.run_until(async move {
+                    let holder = blitz::spawn_local(async move {
+                        #[allow(clippy::await_holding_lock, reason = "the test is about that")]
+                        {
+                            let mut guard = held.lock().unwrap();
+                            locked.send(()).unwrap();
+                            is_wanted.await.unwrap();
+                            blitz::spawn(everything()).await.unwrap();
+                            *guard += 1;
+                        }
+                    });
+                    holder.await.unwrap();
+                }));
+            });
+            is_locked.recv().unwrap();
+            let begun = Arc::new(AtomicUsize::new(0));
+            let wants = || {
+                let (lock, begun) = (lock.clone(), begun.clone());
+                runtime.spawn(async move {
+                    begun.fetch_add(1, SeqCst);
+                    *lock.lock().unwrap()
+                })
+            };
+            let all: Vec<_> = (0..workers).map(|_| wants()).collect();
+            wait_for(|| begun.load(SeqCst) == workers);
+            wanted.send(()).unwrap();
+            for one in all {
+                assert_eq!(one.join().unwrap(), 1);
+            }
+            outside.join().unwrap();
+        });
     }
-    let waker = Waker::from(Arc::new(Unpark(std::thread::current())));
-    let (mut future, mut context) = (pin!(future), Context::from_waker(&waker));
-    loop {
-        match future.as_mut().poll(&mut context) {
-            Poll::Ready(output) => return output,
-            Poll::Pending => std::thread::park(),
-        }
+}
+
+/// A task of the pool holds the lock while it waits. Every worker blocks until the lock is free.
+#[test]
+fn a_lock_whose_holder_is_a_task_that_waits_is_released() {
+    for workers in SIZES {
+        watched("lock of a task", |watch| {
+            let runtime = watch.workers(workers);
+            let lock = Arc::new(blitz::sync::Mutex::new(0));
+            let (locked, is_locked) = channel();
+            let (wanted, is_wanted) = blitz::sync::oneshot::channel::<()>();
+            let held = lock.clone();
+            let holder = runtime.spawn(async move {
+                let mut guard = held.lock().await;
+                locked.send(()).unwrap();
+                is_wanted.await.unwrap();
+                everything().await;
+                *guard += 1;
+            });
+            is_locked.recv().unwrap();
+            let begun = Arc::new(AtomicUsize::new(0));
+            let wants = || {
+                let (lock, begun) = (lock.clone(), begun.clone());
+                runtime.spawn(async move {
+                    begun.fetch_add(1, SeqCst);
+                    // Blocks the worker's thread, as `Mutex::lock` of `std` does.
+                    *lock.blocking_lock()
+                })
+            };
+            let all: Vec<_> = (0..workers).map(|_| wants()).collect();
+            wait_for(|| begun.load(SeqCst) == workers);
+            wanted.send(()).unwrap();
+            for one in all {
+                assert_eq!(one.join().unwrap(), 1);
+            }
+            holder.join().unwrap();
+        });
     }
 }
 
@@ -254,7 +342,7 @@ fn a_foreign_executor_on_every_worker_waits_for_tasks_that_run() {
             let runtime = watch.workers(workers);
             let waits = |n: u64| {
                 runtime.spawn(async move {
-                    foreign_block_on(blitz::spawn(async move {
+                    futures_executor::block_on(blitz::spawn(async move {
                         sleep(Duration::from_millis(1)).await;
                         n
                     }))
@@ -408,7 +496,7 @@ fn a_pool_ends_while_its_workers_are_blocked_and_spares_work() {
             let waits = runtime.spawn(std::future::pending::<()>());
             let ends = std::thread::spawn(move || drop(runtime));
             // The blocked tasks keep the pool alive. Tasks that wait are cancelled.
-            assert!(foreign_block_on(waits).unwrap_err().is_cancelled());
+            assert!(futures_executor::block_on(waits).unwrap_err().is_cancelled());
             drop(blocked.release);
             ends.join().unwrap();
         });
