@@ -93,6 +93,43 @@ fn timers_fire_beside_an_endless_chain_of_jobs() {
 }
 
 #[test]
+fn a_worker_without_spares_looks_at_the_driver_after_each_long_job() {
+    /// A chain of jobs that take 5 ms each.
+    fn again(over: Arc<AtomicBool>, begun: Arc<AtomicUsize>) {
+        begun.fetch_add(1, SeqCst);
+        let since = std::time::Instant::now();
+        while since.elapsed() < Duration::from_millis(5) {}
+        if !over.load(SeqCst) {
+            blitz::spawn_detached(move || again(over, begun));
+        }
+    }
+    watched("a look after each long job", |watch| {
+        let builder = Runtime::builder().workers(1).spares(0);
+        let runtime = watch.runtime(builder.build().unwrap());
+        let (over, begun) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicUsize::new(0)));
+        runtime.spawn_detached({
+            let (over, begun) = (over.clone(), begun.clone());
+            move || again(over, begun)
+        });
+        // The worker learns how long the jobs take.
+        wait_for(|| begun.load(SeqCst) > 4);
+        let most = runtime.spawn(async move {
+            let mut most = 0;
+            for _ in 0..20 {
+                let before = begun.load(SeqCst);
+                // The timer is over when the next job ends.
+                sleep(Duration::from_millis(1)).await;
+                most = most.max(begun.load(SeqCst) - before);
+            }
+            most
+        });
+        let most = most.join().unwrap();
+        over.store(true, SeqCst);
+        assert!(most <= 4, "{most} jobs between two looks");
+    });
+}
+
+#[test]
 fn thousands_of_blocked_jobs_use_the_spares_up_and_end_when_they_are_let_go() {
     watched("thousands of blocked jobs", |watch| {
         let said = Arc::new(AtomicUsize::new(0));
@@ -116,12 +153,24 @@ fn thousands_of_blocked_jobs_use_the_spares_up_and_end_when_they_are_let_go() {
             .collect();
         wait_for(|| said.load(SeqCst) > 0);
         assert_eq!(runtime.metrics().spares, 8);
+        // The dump names the blocked: both workers and all spares.
+        let lost = |dump: &blitz::Dump| dump.workers.iter().filter(|one| one.seat_lost).count();
+        wait_for(|| lost(&runtime.dump()) == 10);
+        let dump = runtime.dump();
+        let (text, json) = (dump.to_string(), dump.to_json());
+        for index in 0..10 {
+            assert!(text.contains(&format!("worker {index} (has lost its seat): ")), "{text}");
+            let fields = format!("\"index\":{index},\"in_service\":true,\"seat_lost\":true");
+            assert!(json.contains(&fields), "{json}");
+        }
         *gate.0.lock().unwrap() = true;
         gate.1.notify_all();
         for (n, job) in jobs.into_iter().enumerate() {
             assert_eq!(job.join().unwrap(), n);
         }
         assert_eq!(said.load(SeqCst), 1);
+        wait_for(|| lost(&runtime.dump()) == 0);
+        assert!(!runtime.dump().to_string().contains("has lost its seat"));
     });
 }
 

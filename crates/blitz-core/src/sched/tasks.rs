@@ -316,9 +316,9 @@ impl Tasks<'_> {
         if noted.slice {
             thread::set_slice(thread::current(), None);
         }
-        if noted.lost {
-            // If this worker is a spare, it may no longer be needed. It checks that when the turn
-            // of other work comes.
+        if noted.lost || noted.long {
+            // Other work has waited for long. And if this worker is a spare, it may no longer be
+            // needed: it checks that when the turn of other work comes.
             self.own().tasks.tick.repeat_turn_of_others();
         }
     }

@@ -9,7 +9,7 @@
 //!    ├───▶ one of `interval`       ──spent──▶ the queue, mail and jobs from outside go first, once
 //!    ├───▶ one of `brief`          ──spent──▶ the queue goes first, once, if it has tasks
 //!    └───▶ one of POLLS_PER_SAMPLE ──spent──▶ this poll is timed
-//!  job ─▶ one of `interval`, too, counted by itself
+//!  job ─▶ one of an interval of its own, by the time that jobs take
 //! ```
 //!
 //! One counter serves the four budgets of polls. It counts down to the poll that spends the next of
@@ -188,6 +188,7 @@ impl Tick {
     /// Notes that a timed job took `time`.
     pub(crate) fn end_job(&self, time: Duration) {
         self.job_average.add(time);
+        self.jobs_until_fair.set(self.jobs_until_fair.get().min(self.job_average.jobs()));
         let each = self.records && self.job_average.detail() == Detail::Whole;
         self.job_mask.set(if each { 0 } else { u64::from(JOBS_PER_SAMPLE) - 1 });
     }
@@ -198,7 +199,7 @@ impl Tick {
         let left = self.jobs_until_fair.get() - 1;
         self.jobs_until_fair.set(left);
         if left == 0 {
-            self.jobs_until_fair.set(self.interval.get());
+            self.jobs_until_fair.set(self.job_average.jobs());
             self.turn.set(Turn::Others);
         }
     }
@@ -275,6 +276,11 @@ impl Average {
     /// The number of polls that take about the target latency.
     fn interval(&self) -> u32 {
         self.polls_in(QUEUE_LATENCY_TARGET).clamp(INTERVAL_MIN, INTERVAL_MAX)
+    }
+
+    /// The number of jobs that take about the target latency: one, if a job takes longer.
+    fn jobs(&self) -> u32 {
+        self.polls_in(QUEUE_LATENCY_TARGET).clamp(1, INTERVAL_MAX)
     }
 
     /// The number of polls after which a worker looks at the queue.
@@ -449,6 +455,29 @@ mod tests {
             }
             assert_eq!(tick.take_turn(), Turn::Others);
         }
+    }
+
+    #[test]
+    fn others_go_first_after_each_long_job_and_seldom_among_short_ones() {
+        let tick = Tick::new(false, true);
+        let jobs_until_turn = |time| {
+            (1..=INTERVAL_MAX).find(|_| {
+                tick.count_job();
+                tick.end_job(time);
+                tick.take_turn() == Turn::Others
+            })
+        };
+        assert_eq!(
+            jobs_until_turn(Duration::from_millis(50)),
+            Some(2),
+            "the first one was unknown"
+        );
+        assert_eq!(jobs_until_turn(Duration::from_millis(50)), Some(1));
+        for _ in 0..100 {
+            tick.end_job(Duration::from_nanos(100));
+        }
+        assert_eq!(jobs_until_turn(Duration::from_nanos(100)), Some(1), "as planned before");
+        assert_eq!(jobs_until_turn(Duration::from_nanos(100)), Some(INTERVAL_MAX));
     }
 
     #[test]
