@@ -432,6 +432,28 @@ macro_rules! guard {
             /// Clears the readiness after an attempt that would have blocked: the descriptor is not
             /// ready until the next event. Do not call this method after an attempt that succeeded,
             /// even if the attempt moved few bytes.
+            ///
+            /// ```
+            /// # fn main() -> std::io::Result<()> { blitz::block_on(async {
+            /// use blitz::io::unix::AsyncFd;
+            /// use std::io::{ErrorKind, Read, Write};
+            /// use std::os::unix::net::UnixStream;
+            ///
+            /// let (mut there, here) = UnixStream::pair()?;
+            /// here.set_nonblocking(true)?;
+            /// let mut here = AsyncFd::new(here)?;
+            /// there.write_all(b"one")?;
+            /// let mut buffer = [0; 8];
+            /// let mut guard = here.readable_mut().await?;
+            /// assert_eq!(guard.get_inner_mut().read(&mut buffer)?, 3);
+            /// let error = guard.get_inner_mut().read(&mut buffer).unwrap_err();
+            /// assert_eq!(error.kind(), ErrorKind::WouldBlock);
+            /// guard.clear_ready(); // the next wait is for the next message
+            /// there.write_all(b"two")?;
+            /// let mut guard = here.readable_mut().await?;
+            /// assert_eq!(guard.get_inner_mut().read(&mut buffer)?, 3);
+            /// # Ok(()) }) }
+            /// ```
             pub fn clear_ready(&mut self) {
                 self.fd.io.clear(self.sight, Evidence::WouldBlock);
             }

@@ -96,6 +96,16 @@ impl Command {
     }
 
     /// Removes a variable of the environment.
+    ///
+    /// ```
+    /// # fn main() -> std::io::Result<()> { blitz::block_on(async {
+    /// use blitz::process::Command;
+    ///
+    /// let mut command = Command::new("/usr/bin/env");
+    /// command.env_clear().envs([("A", "1"), ("B", "2")]).env_remove("A");
+    /// assert_eq!(command.output().await?.stdout, b"B=2\n");
+    /// # Ok(()) }) }
+    /// ```
     pub fn env_remove(&mut self, key: impl AsRef<OsStr>) -> &mut Command {
         self.std.env_remove(key);
         self

@@ -130,6 +130,20 @@ impl<T> DelayQueue<T> {
     }
 
     /// Inserts a value that expires at `deadline`, or at once if that has passed.
+    ///
+    /// ```
+    /// use blitz::time::{DelayQueue, Duration, Instant};
+    ///
+    /// # blitz::block_on(async {
+    /// let mut queue = DelayQueue::new();
+    /// let soon = Instant::now() + Duration::from_millis(1);
+    /// queue.insert_at("soon", soon);
+    /// let late = queue.insert("late", Duration::from_secs(3_600));
+    /// assert_eq!(queue.remove(&late).into_inner(), "late");
+    /// assert_eq!(queue.next().await.unwrap().into_inner(), "soon");
+    /// assert!(Instant::now() >= soon && queue.is_empty());
+    /// # });
+    /// ```
     pub fn insert_at(&mut self, value: T, deadline: Instant) -> Key {
         let number = self.next_number();
         let index = self.entries.insert(Entry { value, deadline, turn: number, number });

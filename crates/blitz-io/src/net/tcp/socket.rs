@@ -60,6 +60,19 @@ impl TcpSocket {
 
     /// Creates a socket for IPv6.
     ///
+    /// ```
+    /// use blitz::net::TcpSocket;
+    ///
+    /// # fn main() -> std::io::Result<()> { blitz::block_on(async {
+    /// // A system may have no IPv6.
+    /// if let Ok(socket) = TcpSocket::new_v6() {
+    ///     if socket.bind("[::1]:0".parse().unwrap()).is_ok() {
+    ///         assert!(socket.listen(16)?.local_addr()?.is_ipv6());
+    ///     }
+    /// }
+    /// # Ok(()) }) }
+    /// ```
+    ///
     /// # Errors
     /// If the system refuses.
     pub fn new_v6() -> io::Result<TcpSocket> {

@@ -164,6 +164,25 @@ macro_rules! end {
 
             /// Works like [`from_file`](Self::from_file), for a descriptor.
             ///
+            /// ```
+            /// # fn main() -> std::io::Result<()> { blitz::block_on(async {
+            /// use blitz::io::{AsyncReadExt, AsyncWriteExt};
+            /// use blitz::net::unix::pipe::{Receiver, Sender};
+            /// use std::process::{Command, Stdio};
+            ///
+            /// // A child of the standard library, whose pipes a task reads and writes.
+            /// let mut child = Command::new("cat").stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
+            /// let mut to = Sender::from_owned_fd(child.stdin.take().unwrap().into())?;
+            /// let mut from = Receiver::from_owned_fd(child.stdout.take().unwrap().into())?;
+            /// to.write_all(b"hello").await?;
+            /// drop(to); // closes the child's input
+            /// let mut text = String::new();
+            /// from.read_to_string(&mut text).await?;
+            /// assert_eq!(text, "hello");
+            /// child.wait()?;
+            /// # Ok(()) }) }
+            /// ```
+            ///
             /// # Errors
             /// Fails as [`from_file`](Self::from_file) does.
             pub fn from_owned_fd(fd: OwnedFd) -> io::Result<$End> {
