@@ -61,9 +61,9 @@ pub fn serve<L: Listener, S: Clone>(
 
 /// Answers the connections of `listener`, each with a service of its own.
 ///
-/// `make` is a tower service that takes the peer and returns the service for its connection. A panic
-/// of `make` goes to the pool's panic handler, and ends only the connection. For everything else, see
-/// [`serve`].
+/// `make` is a tower service that takes the peer and returns the service for its connection. A
+/// panic of `make` goes to the pool's panic handler, and ends only the connection. For everything
+/// else, see [`serve`].
 ///
 /// ```
 /// use axum::{Extension, Router, routing::get};
@@ -322,7 +322,7 @@ where
                     settings;
                 // A panic of the handler ends neither the server nor other connections.
                 let on_error: Arc<dyn Fn(BoxError) + Send + Sync> =
-                    Arc::new(move |error| drop(or_panicked(|| on_error(error))));
+                    Arc::new(move |error| or_panicked(|| on_error(error)).unwrap_or_default());
                 let builder = Arc::new(builder);
                 let signal = signal.unwrap_or_else(|| Box::pin(pending()));
                 let stop = pin!(until_either(signal, shutdown.draining()));

@@ -368,3 +368,64 @@ fn unique() -> usize {
     static NEXT: AtomicUsize = AtomicUsize::new(0);
     NEXT.fetch_add(1, Relaxed)
 }
+
+/// Makes services. Its first polls and calls panic or fail.
+struct Unlucky {
+    connections: usize,
+}
+
+impl tower::Service<SocketAddr> for Unlucky {
+    type Response = Router;
+    type Error = io::Error;
+    type Future = std::future::Ready<io::Result<Router>>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+        self.connections += 1;
+        match self.connections {
+            1 => panic!("as the test wants it"),
+            2 => Poll::Ready(Err(io::Error::other("not ready"))),
+            _ => Poll::Ready(Ok(())),
+        }
+    }
+
+    fn call(&mut self, _: SocketAddr) -> Self::Future {
+        std::future::ready(match self.connections {
+            3 => panic!("as the test wants it"),
+            4 => Err(io::Error::other("no service")),
+            _ => Ok(app()),
+        })
+    }
+}
+
+#[test]
+fn a_panic_of_the_make_service_or_of_the_error_handler_ends_one_connection() {
+    watched("a panic of the make service", |watch| {
+        let (told, panics) = std::sync::mpsc::channel();
+        let pool = blitz::Pool::builder().workers(2).panic_handler(move |panic| {
+            told.send(panic.downcast_ref::<&str>().copied()).unwrap();
+        });
+        let runtime = watch.runtime(pool.build().unwrap());
+        runtime.block_on(async {
+            let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+            let address = listener.local_addr().unwrap();
+            let shutdown = Shutdown::new();
+            let server = serve_make(listener, Unlucky { connections: 0 })
+                .with_shutdown(&shutdown)
+                .on_error(|_| panic!("as the test wants it"));
+            let server = Server::run(server, address, shutdown);
+            for connection in 1..=4 {
+                let mut stream = TcpStream::connect(address).await.unwrap();
+                let read = stream.read(&mut [0]).await;
+                assert_eq!(read.unwrap(), 0, "connection {connection}");
+            }
+            let mut client = Client::http1(address).await;
+            assert_eq!(text(client.send(request("GET", "/", "")).await.unwrap()).await, "hello");
+            drop(client);
+            server.finish().await;
+        });
+        // Each of the four connections has caused one panic.
+        for _ in 0..4 {
+            assert_eq!(panics.recv().unwrap(), Some("as the test wants it"));
+        }
+    });
+}
