@@ -177,6 +177,22 @@ async function probe(context, troubles) {
   }
 }
 
+/// Ends the pool that the page shows, while the process goes on.
+async function poolEnds(page, server) {
+  const state = (wanted) => async () => await page.locator('#link').innerText() === wanted;
+  await open(page, 'overview');
+  await page.locator('#pool').selectOption('batch');
+  await checks.until('the page shows the second pool', async () => await state('live')() && await page.evaluate(() => live.summary && live.summary.pool === 'batch'));
+  await server.post('/end');
+  await checks.until('the page says that the pool has ended', state('ended'));
+  const notice = await page.locator('#notice').innerText();
+  checks.that(notice.includes('This pool has ended'), 'a notice says so, too', notice);
+  checks.that(await page.locator('.card').count() === 5, 'what was last seen of the pool stays');
+  await checks.until('the list of pools marks it', async () => (await page.locator('#pool').innerText()).includes('batch (ended)'));
+  await page.locator('#pool').selectOption('api');
+  await checks.until('the page goes on with the other pool', async () => await state('live')() && await page.evaluate(() => live.summary && live.summary.pool === 'api'));
+}
+
 async function trace(page) {
   const [download] = await Promise.all([page.waitForEvent('download'), page.locator('#download').click()]);
   const file = await download.path();
@@ -213,6 +229,7 @@ await browser(given, async (context) => {
     await open(page, 'explain');
     checks.that(await page.locator('#probe').isDisabled(), 'a page without a token cannot probe');
     await probe(context, troubles);
+    await poolEnds(page, server);
     await server.stop();
     await checks.until('the page says that the process is gone', async () => (await page.locator('#notice').innerText()).includes('does not answer'));
     checks.that(troubles.length === 0, 'the page behaves', [...new Set(troubles)].join('; '));

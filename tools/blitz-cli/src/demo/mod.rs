@@ -18,7 +18,7 @@ use blitz::{
 };
 
 use crate::{Failure, args::DemoArgs, print};
-use trouble::Trouble;
+use trouble::{PATIENCE, Trouble};
 
 /// The port of the page, unless the user names a port, or this one is in use.
 const USUAL_PORT: u16 = 6680;
@@ -26,8 +26,6 @@ const USUAL_PORT: u16 = 6680;
 const WORKERS_MIN: usize = 4;
 /// The number of workers of the second pool.
 const BATCH_WORKERS: usize = 2;
-/// How long to wait for the pools to shut down.
-const PATIENCE: Duration = Duration::from_secs(5);
 
 /// Serves until the time is over or the process is killed.
 pub fn run(args: &DemoArgs) -> Result<(), Failure> {
@@ -52,9 +50,9 @@ pub fn run(args: &DemoArgs) -> Result<(), Failure> {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).map_err(|error| cannot(&error))?;
     let own = listener.local_addr().map_err(|error| cannot(&error))?;
     let url = pages().first().map(|page| page.url()).unwrap_or_default();
-    let trouble = Trouble::new(&api.handle(), workers - 1);
-    server::start(&api, listener, trouble.clone(), &url).map_err(|error| cannot(&error))?;
     work::start(&api, &batch, own).map_err(|error| cannot(&error))?;
+    let trouble = Trouble::new(&api.handle(), workers - 1, batch);
+    server::start(&api, listener, trouble.clone(), &url).map_err(|error| cannot(&error))?;
 
     let pid = std::process::id();
     print(&format!(
@@ -68,7 +66,7 @@ pub fn run(args: &DemoArgs) -> Result<(), Failure> {
     }
     trouble.end();
     // Tasks that are left end with the process.
-    for pool in [api, batch] {
+    for pool in [Some(api), trouble.take_second()].into_iter().flatten() {
         let _ = pool.shutdown_within(PATIENCE);
     }
     Ok(())

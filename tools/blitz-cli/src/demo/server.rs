@@ -77,6 +77,7 @@ fn answer(request: &Request, trouble: &Trouble, page: &str) -> Response {
                 "/spin" => trouble.spin(seconds),
                 "/deadlock" => trouble.deadlock(),
                 "/forget" => trouble.forget(),
+                "/end" => trouble.end_second(),
                 "/free" => Ok(trouble.end()),
                 _ => return Response::refusal("404 Not Found", "there is nothing here"),
             };

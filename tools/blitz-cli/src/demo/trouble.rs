@@ -6,10 +6,12 @@ use std::{
     time::{Duration, Instant},
 };
 
-use blitz::{Handle, JoinHandle, sync::oneshot, task};
+use blitz::{Handle, JoinHandle, Pool, sync::oneshot, task};
 
 /// The maximum duration of a fault that keeps a worker.
 const SECONDS_MAX: f64 = 600.0;
+/// How long to wait for a pool to shut down.
+pub const PATIENCE: Duration = Duration::from_secs(5);
 
 /// Breaks a pool, and repairs it.
 #[derive(Clone)]
@@ -18,6 +20,8 @@ pub struct Trouble {
     gate: Arc<Gate>,
     /// How many workers may be stuck at a time: one must stay free.
     limit: usize,
+    /// The second pool, until a user ends it.
+    second: Arc<Mutex<Option<Pool>>>,
 }
 
 /// The gate that stuck workers wait for.
@@ -83,8 +87,21 @@ async fn forgotten() {
 }
 
 impl Trouble {
-    pub fn new(pool: &Handle, limit: usize) -> Self {
-        Self { pool: pool.clone(), gate: Arc::default(), limit }
+    pub fn new(pool: &Handle, limit: usize, second: Pool) -> Self {
+        let second = Arc::new(Mutex::new(Some(second)));
+        Self { pool: pool.clone(), gate: Arc::default(), limit, second }
+    }
+
+    /// Takes the second pool, unless it was taken before.
+    pub fn take_second(&self) -> Option<Pool> {
+        self.second.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+
+    /// Ends the second pool, with a thread of its own, so that no worker waits for the end.
+    pub fn end_second(&self) -> io::Result<&'static str> {
+        let second = self.take_second().ok_or_else(|| io::Error::other("it has ended already"))?;
+        std::thread::spawn(move || drop(second.shutdown_within(PATIENCE)));
+        Ok("the second pool ends")
     }
 
     /// Spawns a task that blocks its worker in a system call.
@@ -158,6 +175,10 @@ mod tests {
 
     use super::*;
 
+    fn second() -> Pool {
+        Pool::builder().workers(1).build().unwrap()
+    }
+
     fn wait_until(what: impl Fn() -> bool) {
         let begin = Instant::now();
         while !what() {
@@ -169,7 +190,7 @@ mod tests {
     #[test]
     fn one_worker_is_always_left_and_all_are_freed() {
         let pool = Pool::builder().workers(2).build().unwrap();
-        let trouble = Trouble::new(&pool.handle(), 1);
+        let trouble = Trouble::new(&pool.handle(), 1, second());
         trouble.stall(600.0).unwrap();
         assert!(trouble.spin(600.0).unwrap_err().to_string().contains("only one worker"));
         trouble.end();
@@ -182,11 +203,22 @@ mod tests {
     #[test]
     fn a_deadlock_is_explained() {
         let pool = Pool::builder().workers(1).build().unwrap();
-        let trouble = Trouble::new(&pool.handle(), 0);
+        let trouble = Trouble::new(&pool.handle(), 0, second());
         trouble.deadlock().unwrap();
         wait_until(|| pool.explain().to_string().contains("deadlock: "));
         let words = pool.explain().to_string();
         assert!(words.contains("ledger") && words.contains("invoice"), "{words}");
+    }
+
+    #[test]
+    fn the_second_pool_ends_once() {
+        let pool = Pool::builder().workers(1).build().unwrap();
+        let second = second();
+        let handle = second.handle();
+        let trouble = Trouble::new(&pool.handle(), 0, second);
+        trouble.end_second().unwrap();
+        wait_until(|| handle.unfinished().is_empty());
+        assert!(trouble.end_second().unwrap_err().to_string().contains("already"));
     }
 
     #[test]
