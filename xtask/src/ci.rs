@@ -127,7 +127,7 @@ fn deep(ladder: &mut Ladder, extent: Extent) {
             command(job, &[&["test"], &events[..]].concat())?;
             let page =
                 ["--package", "blitz-rt", "--features", "inspect", "--test", "inspect_pools"];
-            let page = [&page[..], &["--test", "traits"]].concat();
+            let page = [&page[..], &["--test", "inspect_limits", "--test", "traits"]].concat();
             command(job, &[&["clippy"], &page[..], &["--", "-D", "warnings"]].concat())?;
             command(job, &[&["test"], &page[..]].concat())?;
             let bridge = ["--package", "blitz-rt", "--features", "metrics", "--test", "bridge"];

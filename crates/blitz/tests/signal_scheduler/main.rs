@@ -9,7 +9,7 @@
 //! - with limits, filters or an allocator for the whole process: `guest_limits`, `memory`,
 //!   `net_limits`, `process_limits`, `seccomp`, `signal_allocations`;
 //! - with a scheduler of their own choice: `signal_fairness`, `signal_tree`, `signals`, `trace`;
-//! - with a feature that only their own run turns on: `bridge`, `inspect_pools`.
+//! - with a feature that only their own run turns on: `bridge`, `inspect_limits`, `inspect_pools`.
 #![cfg(target_os = "linux")]
 #![allow(clippy::duplicate_mod, reason = "each file brings its own `common`")]
 
