@@ -7,7 +7,9 @@ use bytes::{Bytes, BytesMut};
 use http_body::{Body, Frame, SizeHint};
 use hyper::header::{ALLOW, CONTENT_LENGTH, CONTENT_TYPE, HeaderValue, LOCATION};
 use hyper::{Method, Request, Response, StatusCode, Uri};
+use rustix::fs::OFlags;
 use std::convert::Infallible;
+use std::fs::Metadata;
 use std::future::Future;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -72,8 +74,8 @@ async fn answer(root: &Path, method: &Method, asked: &Uri) -> Response<FileBody>
     }
     let Some(path) = below(root, asked.path()) else { return empty(StatusCode::NOT_FOUND) };
     match find(path, asked).await {
-        Ok(Found::File(path, length)) => match File::open(&path).await {
-            Ok(file) => whole(file, length, &path, method == Method::HEAD),
+        Ok(Found::File(path)) => match open(&path).await {
+            Ok((file, length)) => whole(file, length, &path, method == Method::HEAD),
             Err(error) => empty(status_of(&error)),
         },
         Ok(Found::Elsewhere(location)) => {
@@ -87,8 +89,8 @@ async fn answer(root: &Path, method: &Method, asked: &Uri) -> Response<FileBody>
 
 /// The target of a path.
 enum Found {
-    /// A file, and its length.
-    File(PathBuf, u64),
+    /// A file.
+    File(PathBuf),
     /// A folder that was requested without the slash at the end. The client is redirected to the
     /// path with the slash, because relative links in the index would fail.
     Elsewhere(HeaderValue),
@@ -111,12 +113,24 @@ async fn find(path: PathBuf, asked: &Uri) -> io::Result<Found> {
     file(path, &seen)
 }
 
-/// A regular file: no pipe, no device.
-fn file(path: PathBuf, seen: &std::fs::Metadata) -> io::Result<Found> {
-    if seen.is_file() {
-        return Ok(Found::File(path, seen.len()));
-    }
-    Err(io::ErrorKind::NotFound.into())
+/// A regular file: no pipe, no device. To open a device may already have an effect.
+fn file(path: PathBuf, seen: &Metadata) -> io::Result<Found> {
+    must_be_file(seen).map(|()| Found::File(path))
+}
+
+fn must_be_file(seen: &Metadata) -> io::Result<()> {
+    if seen.is_file() { Ok(()) } else { Err(io::ErrorKind::NotFound.into()) }
+}
+
+/// Opens a regular file; returns its length, too.
+///
+/// The file may have been replaced since its path was looked at. So this looks at the open file,
+/// and opens without blocking: a pipe without a writer would block a thread until there is one.
+async fn open(path: &Path) -> io::Result<(File, u64)> {
+    let flags = OFlags::NONBLOCK.bits().cast_signed();
+    let file = File::options().read(true).custom_flags(flags).open(path).await?;
+    let seen = file.metadata().await?;
+    must_be_file(&seen).map(|()| (file, seen.len()))
 }
 
 /// The requested path, if it lies below `root`.
@@ -317,6 +331,18 @@ mod tests {
         let piece = frame.unwrap().unwrap().into_data().unwrap();
         assert_eq!((piece.as_ptr(), &*piece), (pending[0].1, &b"text"[..]));
         assert!(body.piece.is_empty() && body.is_end_stream());
+    }
+
+    /// The path was that of a regular file before.
+    #[blitz::test]
+    async fn a_pipe_in_the_place_of_a_file_blocks_no_thread() {
+        let name = format!("blitz-hyper-pipe-{}", std::process::id());
+        let pipe = std::env::temp_dir().join(name);
+        let made = std::process::Command::new("mkfifo").arg(&pipe).status().unwrap();
+        assert!(made.success());
+        let opened = open(&pipe).await;
+        std::fs::remove_file(&pipe).unwrap();
+        assert_eq!(opened.unwrap_err().kind(), io::ErrorKind::NotFound);
     }
 
     #[test]
