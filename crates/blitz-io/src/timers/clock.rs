@@ -110,9 +110,18 @@ impl Clock {
 
     #[inline]
     pub(crate) fn now(&self) -> Nanos {
-        match self.stands.load(Acquire) {
-            RUNS => system_now().wrapping_add(self.ahead.load(Relaxed)),
-            stands => stands,
+        loop {
+            let stands = self.stands.load(Acquire);
+            if stands != RUNS {
+                return stands;
+            }
+            let ahead = self.ahead.load(Relaxed);
+            let now = system_now().wrapping_add(ahead);
+            // If the clock was paused meanwhile, `now` may lie after the moment at which it stands.
+            // If it also runs again, with another `ahead`, `now` may lie before that moment.
+            if self.stands.load(Acquire) == RUNS && self.ahead.load(Relaxed) == ahead {
+                return now;
+            }
         }
     }
 
@@ -130,8 +139,13 @@ impl Clock {
         note_stopped_clock();
         let _switching = self.switch();
         let stands = start_of(tick_after(self.now()));
-        // If this fails, the clock is paused already.
-        let _ = self.stands.compare_exchange(RUNS, stands, AcqRel, Relaxed);
+        if self.stands.compare_exchange(RUNS, stands, AcqRel, Relaxed).is_err() {
+            // The clock is paused already.
+            return;
+        }
+        // Until that exchange, other threads may have read later times of the running clock.
+        let late = system_now().wrapping_add(self.ahead.load(Relaxed));
+        self.change(|stands| stands.max(start_of(tick_after(late))));
     }
 
     /// Lets the clock run again, from where it stands.
@@ -242,6 +256,27 @@ mod tests {
         std::thread::scope(|scope| {
             let other = scope.spawn(steps_back);
             assert_eq!((steps_back(), other.join().unwrap()), (0, 0));
+        });
+    }
+
+    #[test]
+    fn a_clock_that_is_paused_and_resumed_never_goes_back() {
+        let clock = Clock::new(None);
+        let ends = AtomicUsize::new(0);
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                for _ in 0..1_000_000 {
+                    clock.stop();
+                    clock.start();
+                }
+                ends.store(1, SeqCst);
+            });
+            let mut last = 0;
+            while ends.load(SeqCst) == 0 {
+                let now = clock.now();
+                assert!(now >= last, "the clock went back by {} ns", last - now);
+                last = now;
+            }
         });
     }
 
