@@ -11,9 +11,10 @@ async fn as_is() {
     connection.close().await.unwrap();
 }
 
-#[blitz::test(tokio, workers = 2)]
-async fn as_a_guest() {
-    let place = std::env::temp_dir().join(format!("blitz-sqlx-{}", std::process::id()));
+/// Writes with several tasks over a pool. With both features sqlx uses Tokio's runtime if there is
+/// a guest, and smol's otherwise.
+async fn use_a_pool(name: &str) {
+    let place = std::env::temp_dir().join(format!("blitz-sqlx-{name}-{}", std::process::id()));
     let options = SqliteConnectOptions::new().filename(&place).create_if_missing(true);
     let pool = SqlitePoolOptions::new().max_connections(3).connect_with(options).await.unwrap();
     ::sqlx::query("CREATE TABLE numbers (n INTEGER)").execute(&pool).await.unwrap();
@@ -36,4 +37,14 @@ async fn as_a_guest() {
     assert_eq!(sum, 210);
     pool.close().await;
     std::fs::remove_file(&place).unwrap();
+}
+
+#[blitz::test(workers = 2)]
+async fn by_feature() {
+    use_a_pool("smol").await;
+}
+
+#[blitz::test(tokio, workers = 2)]
+async fn as_a_guest() {
+    use_a_pool("tokio").await;
 }

@@ -53,3 +53,10 @@ async fn as_a_guest() {
     let work = send_and_read::<TokioRuntime>(cluster.bootstrap_servers());
     blitz::spawn(work).await.unwrap();
 }
+
+#[blitz::test(workers = 2)]
+async fn by_feature() {
+    let cluster = cluster();
+    let work = send_and_read::<NaiveRuntime>(cluster.bootstrap_servers());
+    blitz::spawn(work).await.unwrap();
+}

@@ -1,4 +1,4 @@
-use ::backon::{ConstantBuilder, Retryable};
+use ::backon::{ConstantBuilder, FuturesTimerSleeper, Retryable};
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::time::Duration;
 
@@ -25,4 +25,11 @@ async fn by_trait() {
 async fn as_a_guest() {
     let tries = AtomicU32::new(0);
     assert_eq!((|| unlucky(&tries)).retry(delays()).await, Ok(2));
+}
+
+#[blitz::test]
+async fn by_feature() {
+    let tries = AtomicU32::new(0);
+    let answer = (|| unlucky(&tries)).retry(delays()).sleep(FuturesTimerSleeper).await;
+    assert_eq!(answer, Ok(2));
 }

@@ -39,14 +39,24 @@ async fn as_is() {
     }
 }
 
-#[blitz::test(tokio, workers = 2)]
-async fn as_a_guest() {
+/// Waits for the only connection of a pool for too long.
+async fn wait_in_vain(runtime: Runtime) {
     let builder = Pool::<Numbers>::builder(Numbers::default()).max_size(1);
-    let pool = builder.runtime(Runtime::Tokio1).build().unwrap();
+    let pool = builder.runtime(runtime).build().unwrap();
     let kept = pool.get().await.unwrap();
     let limits = Timeouts { wait: Some(Duration::from_millis(1)), ..Timeouts::default() };
     let late = pool.timeout_get(&limits).await;
     assert!(matches!(late, Err(PoolError::Timeout(_))));
     drop(kept);
     assert_eq!(*pool.timeout_get(&limits).await.unwrap(), 0);
+}
+
+#[blitz::test(workers = 2)]
+async fn by_feature() {
+    wait_in_vain(Runtime::Smol2).await;
+}
+
+#[blitz::test(tokio, workers = 2)]
+async fn as_a_guest() {
+    wait_in_vain(Runtime::Tokio1).await;
 }

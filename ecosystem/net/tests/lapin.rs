@@ -82,3 +82,12 @@ async fn as_a_guest() {
     let uri = format!("amqp://127.0.0.1:{}/%2f", server.port);
     work(Connection::connect(&uri, ConnectionProperties::default()).await.unwrap()).await;
 }
+
+#[blitz::test(workers = 2)]
+async fn by_feature() {
+    let Some(server) = Peer::rabbitmq() else { return };
+    let uri = format!("amqp://127.0.0.1:{}/%2f", server.port);
+    // Here lapin has the feature `tokio`, too, which decides what `Connection::connect` uses.
+    let (options, runtime) = (ConnectionProperties::default(), Runtime::smol());
+    work(Connection::connect_with_runtime(&uri, options, runtime).await.unwrap()).await;
+}

@@ -55,8 +55,18 @@ async fn by_trait() {
     echo(server, blitz_quinn::endpoint(None, any()).unwrap(), client).await;
 }
 
-#[blitz::test(tokio, workers = 2)]
-async fn as_a_guest() {
+/// Two endpoints with quinn's own runtime: Tokio's if there is a guest, smol's otherwise.
+async fn by_itself() {
     let (server, client) = configs();
     echo(Endpoint::server(server, any()).unwrap(), Endpoint::client(any()).unwrap(), client).await;
+}
+
+#[blitz::test(workers = 2)]
+async fn by_feature() {
+    by_itself().await;
+}
+
+#[blitz::test(tokio, workers = 2)]
+async fn as_a_guest() {
+    by_itself().await;
 }

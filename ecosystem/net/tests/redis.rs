@@ -1,8 +1,9 @@
 use crate::peers::Peer;
 use ::redis::AsyncCommands;
 
-#[blitz::test(tokio, workers = 2)]
-async fn as_a_guest() {
+/// Counts with several tasks. With both features redis uses Tokio's runtime if there is a guest,
+/// and smol's otherwise.
+async fn count() {
     let Some(server) = Peer::redis() else { return };
     let client = ::redis::Client::open(format!("redis://127.0.0.1:{}/", server.port)).unwrap();
     let connection = client.get_connection_manager().await.unwrap();
@@ -17,4 +18,14 @@ async fn as_a_guest() {
     }
     let mut connection = connection;
     assert_eq!(connection.get::<_, u32>("count").await.unwrap(), 10);
+}
+
+#[blitz::test(workers = 2)]
+async fn by_feature() {
+    count().await;
+}
+
+#[blitz::test(tokio, workers = 2)]
+async fn as_a_guest() {
+    count().await;
 }

@@ -63,9 +63,14 @@ enum Outcome {
     Skipped(String),
 }
 
-/// The three ways to use a crate: the name of the test, and the catalogue's text about it.
-fn ways(entry: &Entry) -> [(&'static str, &'static str); 3] {
-    [("as_is", entry.as_is), ("by_trait", entry.by_trait), ("as_a_guest", entry.guest)]
+/// The four ways to use a crate: the name of the test, and the catalogue's text about it.
+fn ways(entry: &Entry) -> [(&'static str, &'static str); 4] {
+    [
+        ("as_is", entry.as_is),
+        ("by_trait", entry.by_trait),
+        ("by_feature", entry.feature),
+        ("as_a_guest", entry.guest),
+    ]
 }
 
 /// The tests that the catalogue promises for the programs of `package`.
@@ -224,6 +229,9 @@ mod tests {
         let tried = ENTRIES.iter().filter(|entry| !entry.package.is_empty()).count();
         assert!(tried >= 25, "{tried}");
         assert!(promised("light").any(|(_, test)| test == "tokio_util::as_a_guest"));
+        assert!(promised("net").any(|(_, test)| test == "redis::by_feature"));
+        // Only a crate that needs a guest for something has a feature that avoids it.
+        assert!(ENTRIES.iter().all(|entry| entry.feature.is_empty() || !entry.guest.is_empty()));
     }
 
     #[test]

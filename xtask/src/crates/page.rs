@@ -54,14 +54,16 @@ fn rewritten(page: &str, lock: &str) -> Option<String> {
 
 fn table(lock: &str) -> String {
     let mut text = String::from(
-        "| crate | tried | as it is | by a trait or hook of the crate | with the guest |\n\
-         |---|---|---|---|---|\n",
+        "| crate | tried | as it is | by a trait or hook of the crate | by a feature of the crate | \
+         with the guest |\n\
+         |---|---|---|---|---|---|\n",
     );
     // List only entries that have a program.
     for entry in ENTRIES.iter().filter(|entry| !entry.package.is_empty()) {
         let tried = locked(lock, entry).unwrap_or_else(|| "?".to_owned());
-        let [(_, as_is), (_, by_trait), (_, guest)] = ways(entry);
-        let _ = writeln!(text, "| {} | {tried} | {as_is} | {by_trait} | {guest} |", entry.name);
+        let [(_, as_is), (_, by_trait), (_, feature), (_, guest)] = ways(entry);
+        let name = entry.name;
+        let _ = writeln!(text, "| {name} | {tried} | {as_is} | {by_trait} | {feature} | {guest} |");
     }
     text
 }

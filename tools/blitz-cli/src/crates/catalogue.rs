@@ -16,6 +16,9 @@ pub struct Entry {
     /// What works without a guest by a public trait or hook of the crate. The test `by_trait` shows
     /// it.
     pub by_trait: &'static str,
+    /// The feature of the crate that avoids the guest, and what it brings instead. Empty if there is
+    /// none. The test `by_feature` shows it.
+    pub feature: &'static str,
     /// What needs a guest. The test `as_a_guest` shows it.
     pub guest: &'static str,
 }
@@ -27,7 +30,14 @@ const fn entry(
     by_trait: &'static str,
     guest: &'static str,
 ) -> Entry {
-    Entry { name, package, as_is, by_trait, guest }
+    Entry { name, package, as_is, by_trait, feature: "", guest }
+}
+
+impl Entry {
+    /// Adds the feature of the crate that avoids the guest.
+    const fn or_feature(self, feature: &'static str) -> Entry {
+        Entry { feature, ..self }
+    }
 }
 
 /// Every crate that is known, by name.
@@ -63,10 +73,13 @@ pub const ENTRIES: &[Entry] = &[
         "",
         "`.sleep(blitz::time::sleep)`",
         "retries without a sleeper of one's own",
-    ),
+    )
+    .or_feature("`futures-timer-sleep`, then `.sleep(FuturesTimerSleeper)`: a thread for timers"),
     entry("light", "bb8", "", "", "pools: they spawn and sleep"),
     entry("heavy", "datafusion", "", "", "queries: they spawn tasks"),
-    entry("light", "deadpool", "pools without timeouts", "", "pools with timeouts"),
+    entry("light", "deadpool", "pools without timeouts", "", "pools with timeouts").or_feature(
+        "`rt_smol_2` and `Runtime::Smol2` (0.13), `rt_async-std_1` (0.12): another reactor",
+    ),
     entry("light", "flume", "channels", "", ""),
     entry("light", "futures-util", "`join_all`, `select`, `FuturesUnordered`", "", ""),
     entry("light", "governor", "`until_ready`: its timers are threads", "", ""),
@@ -93,7 +106,8 @@ pub const ENTRIES: &[Entry] = &[
         "",
         "`RuntimeKit`: `blitz-adapters` with its feature `lapin`",
         "`Connection::connect`",
-    ),
+    )
+    .or_feature("`smol` or `async-global-executor` instead of `default-runtime`: another reactor"),
     entry("data", "metrics-exporter-prometheus", "the recorder", "", ""),
     entry("light", "moka", "`future::Cache`", "", ""),
     entry("", "mongodb", "", "", "all: spawns, connects and sleeps with Tokio"),
@@ -126,17 +140,23 @@ pub const ENTRIES: &[Entry] = &[
         "",
         "`Runtime`: the crate `blitz-quinn`",
         "endpoints with `runtime-tokio`",
-    ),
+    )
+    .or_feature("`runtime-smol` instead of `runtime-tokio`: another reactor"),
     entry(
         "heavy",
         "rdkafka",
         "",
         "`AsyncRuntime`: `blitz-adapters` with its feature `rdkafka`",
         "producers and consumers with its `TokioRuntime`",
-    ),
-    entry("net", "redis", "", "", "`tokio-comp`"),
+    )
+    .or_feature("`naive-runtime` instead of `tokio`: a thread for each task and timer"),
+    entry("net", "redis", "", "", "`tokio-comp`")
+        .or_feature("`smol-comp` instead of `tokio-comp`: another reactor"),
     entry("net", "reqwest", "", "", "clients"),
-    entry("data", "sqlx", "one `SqliteConnection`", "", "pools with `runtime-tokio`"),
+    entry("data", "sqlx", "one `SqliteConnection`", "", "pools with `runtime-tokio`").or_feature(
+        "`runtime-smol` (0.9), `runtime-async-std` (0.8) instead of `runtime-tokio`: another \
+         reactor",
+    ),
     entry("net", "tarpc", "", "", "servers and clients over TCP, deadlines"),
     entry("light", "tokio-cron-scheduler", "", "", "schedulers: they spawn and sleep"),
     entry("net", "tokio-postgres", "`connect_raw` over a stream of Blitz", "", "`connect`"),

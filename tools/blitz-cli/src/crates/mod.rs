@@ -56,6 +56,10 @@ fn render(packages: &[Package<'_>]) -> String {
     if !guest.is_empty() {
         text += "need a Tokio guest, or a replacement, for some of their functions\n";
         text += &guest;
+        if packages.iter().filter_map(known).any(|entry| !entry.feature.is_empty()) {
+            text += "  features without a guest: in the manifest, with `default-features = false` \
+                     where the crate's defaults need Tokio\n";
+        }
         text += "  a guest: feature `tokio-guest` of blitz-rt, then #[blitz::main(tokio)] or \
                  Builder::tokio_guest\n";
     }
@@ -82,7 +86,12 @@ fn is_own(name: &str) -> bool {
 /// Says which functions of a crate need the guest, and which do not.
 fn describe(text: &mut String, package: &Package<'_>, entry: &Entry) {
     let mut name = format!("{} {}", package.name, package.version);
-    let ways = [("guest", entry.guest), ("as it is", entry.as_is), ("by a hook", entry.by_trait)];
+    let ways = [
+        ("guest", entry.guest),
+        ("feature without a guest", entry.feature),
+        ("as it is", entry.as_is),
+        ("by a hook", entry.by_trait),
+    ];
     for (way, what) in ways.into_iter().filter(|(_, what)| !what.is_empty()) {
         let _ = writeln!(text, "  {name:38} {way}: {what}");
         name.clear();
@@ -143,6 +152,22 @@ dependencies = [
         let using: Vec<&str> = packages.iter().filter(|p| p.uses_tokio).map(|p| p.name).collect();
         assert_eq!(packages.len(), 6);
         assert_eq!(using, ["reqwest", "strange", "blitz-rt"]);
+    }
+
+    #[test]
+    fn features_that_avoid_the_guest_are_named() {
+        let lock = ["sqlx", "redis", "reqwest"]
+            .map(|name| format!("[[package]]\nname = \"{name}\"\nversion = \"1.0.0\"\n"))
+            .concat();
+        let text = render(&packages(&lock));
+        let features: Vec<&str> =
+            text.lines().filter(|line| line.contains(" feature without a guest: ")).collect();
+        assert_eq!(features.len(), 2, "{text}");
+        assert!(features[0].contains("`runtime-smol`"), "{text}");
+        assert!(features[1].contains("`smol-comp`"), "{text}");
+        assert!(text.contains("features without a guest: in the manifest"), "{text}");
+        let none = render(&packages("[[package]]\nname = \"reqwest\"\nversion = \"0.12.0\"\n"));
+        assert!(!none.contains("without a guest: "), "{none}");
     }
 
     #[test]
