@@ -1,4 +1,4 @@
-// Loads a trace of the demo into Perfetto's own engine, in its own page, served from this machine.
+// Loads traces of the demo, in both formats, into Perfetto's own engine, in its own page, served from this machine.
 //
 // node perfetto.mjs --modules FOLDER --chromium PROGRAM --blitz PROGRAM --perfetto FOLDER --trace FILE
 //
@@ -39,6 +39,28 @@ const query = (page, sql, columns) => page.evaluate(async ([sql, columns]) => {
   return rows;
 }, [sql, columns]);
 
+/// Loads the trace that is being served, and checks what the engine makes of it.
+async function engine(context, origin, format) {
+  const page = await context.newPage();
+  // Do not wait until all of the page is loaded: it asks for files that are not on this machine.
+  await page.goto(origin + '/', { waitUntil: 'commit' });
+  const loaded = await checks.until('Perfetto loads ' + format, () => page.evaluate(() => Boolean(globalThis.app && app.trace && app.trace.engine)), 90);
+  if (!loaded) return;
+  const errors = await query(page, "select name, value from stats where severity = 'error' and value > 0", ['name', 'value']);
+  checks.that(errors.length === 0, format + ': Perfetto finds no error', JSON.stringify(errors));
+  const number = async (sql) => Number((await query(page, sql, ['n']))[0][0]);
+  const [slices, flows, threads] = [await number('select count(*) as n from slice'), await number('select count(*) as n from flow'), await number("select count(*) as n from thread where name like 'worker %' or name like 'blitz%'")];
+  checks.that(slices > 100, format + ': there are slices', slices);
+  checks.that(flows > 0, format + ': wakes lead to polls', flows);
+  checks.that(threads >= 4, format + ': workers are threads', threads);
+  const negative = await number('select count(*) as n from slice where dur < -1');
+  checks.that(negative === 0, format + ': no slice ends before it begins', negative);
+  const counted = await number("select count(*) as n from counter join counter_track on counter.track_id = counter_track.id where counter_track.name like 'workers asleep%'");
+  checks.that(counted > 1, format + ': sleeping workers are counted', counted);
+  console.log(format + ': ' + slices + ' slices, ' + flows + ' flows, ' + threads + ' threads, ' + counted + ' counts, ' + errors.length + ' errors');
+  await page.close();
+}
+
 await browser(given, async (context) => {
   const running = await demo(given.blitz, 120);
   const server = await serve();
@@ -52,21 +74,11 @@ await browser(given, async (context) => {
     const origin = 'http://127.0.0.1:' + server.address().port;
     // Perfetto asks its own servers for news. Abort such requests: nothing may leave this machine.
     await context.route((url) => url.origin !== origin && url.protocol !== 'blob:' && url.protocol !== 'data:', (route) => route.abort());
-    const page = await context.newPage();
-    // Do not wait until all of the page is loaded: it asks for files that are not on this machine.
-    await page.goto(origin + '/', { waitUntil: 'commit' });
-    const loaded = await checks.until('Perfetto loads the trace', () => page.evaluate(() => Boolean(globalThis.app && app.trace && app.trace.engine)), 90);
-    if (!loaded) return;
-    const errors = await query(page, "select name, value from stats where severity = 'error' and value > 0", ['name', 'value']);
-    checks.that(errors.length === 0, 'Perfetto finds no error', JSON.stringify(errors));
-    const number = async (sql) => Number((await query(page, sql, ['n']))[0][0]);
-    const [slices, flows, threads] = [await number('select count(*) as n from slice'), await number('select count(*) as n from flow'), await number("select count(*) as n from thread where name like 'worker %' or name like 'blitz%'")];
-    checks.that(slices > 100, 'there are slices', slices);
-    checks.that(flows > 0, 'wakes lead to polls', flows);
-    checks.that(threads >= 4, 'workers are threads', threads);
-    const negative = await number('select count(*) as n from slice where dur < -1');
-    checks.that(negative === 0, 'no slice ends before it begins', negative);
-    console.log(slices + ' slices, ' + flows + ' flows, ' + threads + ' threads, ' + errors.length + ' errors');
+    await engine(context, origin, 'Perfetto’s format');
+    // The engine finds out by itself which format a file has.
+    execFileSync(given.blitz, ['trace', String(running.pid), '--output', given.trace, '--seconds', '10', '--format', 'chrome'], { stdio: 'inherit' });
+    checks.that(JSON.parse(readFileSync(given.trace, 'utf8')).traceEvents.length > 100, 'the trace for Chrome has something in it');
+    await engine(context, origin, 'the format of Chrome');
   } finally {
     server.close();
     server.closeAllConnections();

@@ -14,6 +14,7 @@
 use crate::base::Id;
 use crate::base::context::Aside;
 use blitz_parts::prim::{Condvar, Instant, Mutex, MutexGuard, Step, broken, thread, thread_local};
+use blitz_parts::thread::{self as system_thread, ThreadId};
 use blitz_parts::trim::outgrown;
 use std::cell::Cell;
 use std::collections::{BTreeMap, VecDeque};
@@ -88,6 +89,8 @@ struct State {
     unfinished: usize,
     /// How many threads were ever started, for their names.
     started: usize,
+    /// The system's ids of live threads, by number.
+    ids: BTreeMap<u64, ThreadId>,
     stopping: bool,
 }
 
@@ -180,6 +183,11 @@ impl Blocking {
         NUMBER.try_with(Cell::get).unwrap_or(0)
     }
 
+    /// Returns the system's ids of live threads, by number.
+    pub(crate) fn thread_ids(&self) -> BTreeMap<u64, ThreadId> {
+        self.shared.lock().ids.clone()
+    }
+
     /// Whether no closure runs or waits.
     pub(crate) fn is_idle(&self) -> bool {
         self.unfinished() == 0
@@ -233,6 +241,7 @@ impl Shop {
         HERE.with(|here| here.set(self));
         NUMBER.with(|own| own.set(number as u64));
         let mut state = self.lock();
+        state.ids.insert(number as u64, system_thread::current());
         loop {
             while let Some(errand) = state.queue.pop_front() {
                 drop(state);
@@ -261,6 +270,7 @@ impl Shop {
             }
         }
         state.threads -= 1;
+        state.ids.remove(&(number as u64));
     }
 
     fn wait<'a>(

@@ -94,6 +94,8 @@ struct Decoded {
     events: Vec<(u64, u64, u64, Option<String>)>,
     flows_begun: Vec<u64>,
     flows_ended: Vec<u64>,
+    /// Track, time, value.
+    counters: Vec<(u64, u64, u64)>,
 }
 
 fn decode(file: &[u8]) -> Decoded {
@@ -133,6 +135,7 @@ fn decode(file: &[u8]) -> Decoded {
         decoded.flows_ended.extend(number(event, 48));
         let (track, at) = (number(event, 11).unwrap(), number(packet, 8).unwrap());
         assert!(decoded.tracks.contains_key(&track), "a track is described before its events");
+        decoded.counters.extend(number(event, 30).map(|value| (track, at, value)));
         decoded.events.push((track, at, kind, name));
     }
     assert!(packets > 2);
@@ -176,6 +179,38 @@ fn perfetto_finds_slices_that_nest_and_flows_that_end() {
         begun.sort_unstable();
         ended.sort_unstable();
         assert!(!begun.is_empty() && begun == ended, "{begun:?} {ended:?}");
+    });
+}
+
+/// Sleeps begin and end in the trace, so the counter follows from them.
+#[test]
+fn both_formats_count_the_workers_that_sleep() {
+    watched("both_formats_count_the_workers_that_sleep", |watch| {
+        let runtime = watch.workers(2);
+        super::common::wait_for(|| runtime.metrics().total().parks > 0);
+        let trace = sample(&runtime);
+        let decoded = decode(&trace.to_perfetto());
+        let of = |(track, at, value): &(u64, u64, u64)| {
+            assert_eq!(decoded.tracks[track], "workers asleep");
+            (*at, *value)
+        };
+        let found: Vec<_> = decoded.counters.iter().map(of).collect();
+        let parks = trace.tracks.iter().flat_map(|track| &track.slices);
+        let parks: Vec<_> = parks.filter(|slice| slice.kind == blitz::SliceKind::Park).collect();
+        assert!(!parks.is_empty());
+        assert!(found.is_sorted_by(|a, b| a.0 < b.0), "one value for each moment: {found:?}");
+        for &(at, value) in &found {
+            let holds = |slice: &&&blitz::TraceSlice| {
+                let (begin, end) = (slice.begin.as_nanos(), slice.end.as_nanos());
+                begin <= at.into() && (slice.is_open || u128::from(at) < end)
+            };
+            assert_eq!(parks.iter().filter(holds).count() as u64, value, "at {at}: {found:?}");
+        }
+        let json: serde_json::Value = serde_json::from_str(&trace.to_chrome_json()).unwrap();
+        let events = json["traceEvents"].as_array().unwrap().iter();
+        let counts = events.filter(|event| event["ph"] == "C");
+        let counts: Vec<_> = counts.map(|event| event["args"]["count"].as_u64().unwrap()).collect();
+        assert_eq!(counts, found.iter().map(|(_, value)| *value).collect::<Vec<_>>());
     });
 }
 

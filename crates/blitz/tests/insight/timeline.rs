@@ -113,6 +113,7 @@ fn closures_that_block_have_a_track_of_their_own() {
     pool.spawn_blocking(|| ()).join().unwrap();
     let trace = pool.trace(ALL);
     let track = trace.tracks.iter().find(|track| track.name == "blocking 1").unwrap();
+    assert!(track.thread.is_some_and(|thread| thread != 0), "the thread has not ended");
     assert_eq!(track.slices.len(), 1);
     assert_eq!(track.slices[0].kind, SliceKind::Blocking);
     assert!(track.slices[0].name.contains("closures_that_block"), "{track:?}");

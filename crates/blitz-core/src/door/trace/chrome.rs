@@ -3,6 +3,7 @@
 #![forbid(unsafe_code)]
 
 use super::model::{Trace, TraceTrack};
+use super::perfetto::SLEEPERS;
 use crate::door::dump::json::{list, object, string};
 use std::time::Duration;
 
@@ -23,6 +24,16 @@ impl Trace {
             let tid = track.thread.unwrap_or(u32::MAX - u32::try_from(index).unwrap_or(0));
             of_track(track, &pid, &tid.to_string())
         });
+        let sleepers = self.sleepers().into_iter().map(|(at, count)| {
+            object([
+                ("ph", string("C")),
+                ("name", string(SLEEPERS)),
+                ("ts", micros(at)),
+                ("pid", pid.clone()),
+                ("args", object([("count", count.to_string())])),
+            ])
+        });
+        let events = events.chain(sleepers);
         object([("displayTimeUnit", string("ns")), ("traceEvents", list(events))])
     }
 }

@@ -3,6 +3,7 @@
 #![forbid(unsafe_code)]
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::panic::Location;
 use std::time::Duration;
 
@@ -114,6 +115,31 @@ pub enum MarkKind {
     Stall,
     /// The watch took a task from a stuck worker.
     Rescue,
+}
+
+impl Trace {
+    /// How many workers sleep, at the begin of the trace and after each change. Empty if none has
+    /// slept.
+    pub(super) fn sleepers(&self) -> Vec<(Duration, u64)> {
+        let parks = self.tracks.iter().flat_map(|track| &track.slices);
+        let parks = parks.filter(|slice| slice.kind == SliceKind::Park);
+        let mut changes = BTreeMap::<Duration, i64>::new();
+        for slice in parks {
+            *changes.entry(slice.begin).or_default() += 1;
+            // An open slice ends with the trace, but its worker sleeps on.
+            if !slice.is_open {
+                *changes.entry(slice.end).or_default() -= 1;
+            }
+        }
+        if !changes.is_empty() {
+            changes.entry(self.begin).or_default();
+        }
+        let sums = changes.into_iter().scan(0_i64, |sum, (at, change)| {
+            *sum += change;
+            Some((at, u64::try_from(*sum).unwrap_or(0)))
+        });
+        sums.collect()
+    }
 }
 
 impl TraceSlice {

@@ -32,6 +32,7 @@ mod field {
         pub(in super::super) const PROCESS: u32 = 3;
         pub(in super::super) const THREAD: u32 = 4;
         pub(in super::super) const PARENT: u32 = 5;
+        pub(in super::super) const COUNTER: u32 = 8;
     }
     pub(super) mod process {
         pub(in super::super) const PID: u32 = 1;
@@ -48,6 +49,7 @@ mod field {
         pub(in super::super) const TYPE: u32 = 9;
         pub(in super::super) const NAME: u32 = 10;
         pub(in super::super) const TRACK: u32 = 11;
+        pub(in super::super) const VALUE: u32 = 30;
         pub(in super::super) const FLOW: u32 = 47;
         pub(in super::super) const FLOW_END: u32 = 48;
     }
@@ -68,6 +70,7 @@ use field::{clocks, detail, event, interned, packet, process, thread, trace, tra
 const SLICE_BEGIN: u64 = 1;
 const SLICE_END: u64 = 2;
 const INSTANT: u64 = 3;
+const COUNTER: u64 = 4;
 
 /// All packets belong to one sequence.
 const SEQUENCE: u64 = 1;
@@ -101,9 +104,17 @@ impl Trace {
         for (index, track) in self.tracks.iter().enumerate() {
             writer.track(PROCESS + 1 + index as u64, pid, track);
         }
+        let uuid = PROCESS + 1 + self.tracks.len() as u64;
+        let sleepers = self.sleepers();
+        if !sleepers.is_empty() {
+            writer.counter(uuid, SLEEPERS, &sleepers);
+        }
         writer.trace.into_bytes()
     }
 }
+
+/// The name of the counter of workers that sleep.
+pub(super) const SLEEPERS: &str = "workers asleep";
 
 /// The content of an event.
 struct What<'a> {
@@ -167,11 +178,38 @@ impl Writer {
         }
     }
 
+    /// Writes a track with a number that changes.
+    fn counter(&mut self, uuid: u64, name: &str, values: &[(Duration, u64)]) {
+        let descriptor = Message::default()
+            .number(track::UUID, uuid)
+            .number(track::PARENT, PROCESS)
+            .text(track::NAME, name)
+            .message(track::COUNTER, &Message::default());
+        self.packet(Message::default().message(packet::TRACK_DESCRIPTOR, &descriptor));
+        for &(at, value) in values {
+            let event = Message::default().number(event::TYPE, COUNTER).number(event::TRACK, uuid);
+            let event = event.number(event::VALUE, value);
+            let packet = Message::default()
+                .number(packet::TIMESTAMP, nanos(at))
+                .number(packet::SEQUENCE_FLAGS, self.flags())
+                .message(packet::TRACK_EVENT, &event);
+            self.packet(packet);
+        }
+    }
+
     /// Ends the open slices whose end is at `now` or earlier, the innermost first.
     fn end_until(&mut self, uuid: u64, open: &mut Vec<&TraceSlice>, now: Duration) {
         while let Some(end) = open.last().map(|slice| slice.end).filter(|end| *end <= now) {
             open.pop();
             self.event(uuid, end, SLICE_END, None, None);
+        }
+    }
+
+    /// The flags of the next packet with an event. The first one resets the interned data.
+    fn flags(&mut self) -> u64 {
+        match std::mem::replace(&mut self.begun, true) {
+            true => NEEDS_STATE,
+            false => STATE_CLEARED | NEEDS_STATE,
         }
     }
 
@@ -204,11 +242,9 @@ impl Writer {
         if let Some((field, flow)) = flow {
             event = event.fixed64(field, flow);
         }
-        let flags = if self.begun { NEEDS_STATE } else { STATE_CLEARED | NEEDS_STATE };
-        self.begun = true;
         let packet = Message::default()
             .number(packet::TIMESTAMP, nanos(at))
-            .number(packet::SEQUENCE_FLAGS, flags)
+            .number(packet::SEQUENCE_FLAGS, self.flags())
             .message(packet::INTERNED, &new)
             .message(packet::TRACK_EVENT, &event);
         self.packet(packet);

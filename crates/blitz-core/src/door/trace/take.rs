@@ -10,6 +10,7 @@ use crate::door::task_refs::references;
 use crate::task::Id;
 use crate::team::{Team, Worker};
 use blitz_parts::recorder::{Event, Kind, Snapshot};
+use blitz_parts::thread::ThreadId;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
 use std::time::Duration;
@@ -31,7 +32,8 @@ impl Trace {
             timeline.finish(name, thread)
         });
         let mut tracks: Vec<_> = workers.collect();
-        tracks.extend(outside_tracks(&outside.events, &clock, &names));
+        let threads = team.blocking.thread_ids();
+        tracks.extend(outside_tracks(&outside.events, &clock, &names, &threads));
         connect(&mut tracks);
         locate(team, &mut tracks);
         Trace { tracks, begin: clock.begin(), end: clock.end(), lost, wall: clock.wall() }
@@ -80,7 +82,14 @@ fn lost(snapshot: &Snapshot) -> u64 {
 }
 
 /// Returns a track for each thread that runs blocking closures, and one for the watch.
-fn outside_tracks(events: &[Event], clock: &Clock, names: &Spelled) -> Vec<TraceTrack> {
+///
+/// `ids` has the system's ids of those threads that have not ended.
+fn outside_tracks(
+    events: &[Event],
+    clock: &Clock,
+    names: &Spelled,
+    ids: &BTreeMap<u64, ThreadId>,
+) -> Vec<TraceTrack> {
     let mut threads = BTreeMap::<u64, Timeline<'_>>::new();
     let mut watch = Timeline::new(clock, names);
     for event in events {
@@ -93,7 +102,10 @@ fn outside_tracks(events: &[Event], clock: &Clock, names: &Spelled) -> Vec<Trace
     }
     let threads = threads.into_iter();
     let mut tracks: Vec<_> = threads
-        .map(|(number, timeline)| timeline.finish(format!("blocking {number}"), None))
+        .map(|(number, timeline)| {
+            let id = ids.get(&number).map(|id| id.to_bits());
+            timeline.finish(format!("blocking {number}"), id)
+        })
         .collect();
     tracks.push(watch.finish("watch".to_owned(), None));
     tracks.retain(|track| !track.slices.is_empty() || !track.marks.is_empty());
