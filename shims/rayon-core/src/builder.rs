@@ -6,7 +6,7 @@ use crate::error::ThreadPoolBuildError;
 use crate::pool::ThreadPool;
 use crate::proof;
 use crate::registry::{CustomSpawn, DefaultSpawn, Sealed, ThreadBuilder, ThreadSpawn};
-use blitz_core::{Pool, PoolBuilder, WaitPolicy};
+use blitz_core::{BuildError, Pool, PoolBuilder, WaitPolicy};
 use std::any::Any;
 use std::env;
 use std::error::Error;
@@ -86,7 +86,7 @@ impl ThreadPoolBuilder {
     pub(crate) fn ensure_global(self) -> Result<(), ThreadPoolBuildError> {
         let pool = blitz_core::global_or_build(|| {
             proof::global_started();
-            Ok(self.into_parts().0)
+            Ok(self.into_parts()?.0)
         });
         pool.map(drop).map_err(ThreadPoolBuildError::new)
     }
@@ -99,10 +99,10 @@ where
     /// Builds the pool.
     ///
     /// # Errors
-    /// If a thread cannot be started, or if the current thread was to be used and is in a pool
-    /// already.
+    /// If a thread cannot be started, if the current thread was to be used and is in a pool
+    /// already, or if `BLITZ_WAIT` is set to anything but `descendants`.
     pub fn build(self) -> Result<ThreadPool, ThreadPoolBuildError> {
-        let (builder, named, spawn) = self.into_parts();
+        let (builder, named, spawn) = self.into_parts().map_err(ThreadPoolBuildError::new)?;
         let pool = spawn.build(Sealed(()), builder, named).map_err(ThreadPoolBuildError::new)?;
         Ok(ThreadPool::of(pool))
     }
@@ -114,7 +114,7 @@ where
     /// Returns the errors of [`ThreadPoolBuilder::build`], and an error if the global pool exists
     /// already.
     pub fn build_global(self) -> Result<(), ThreadPoolBuildError> {
-        let (builder, named, spawn) = self.into_parts();
+        let (builder, named, spawn) = self.into_parts().map_err(ThreadPoolBuildError::new)?;
         spawn.build_global(Sealed(()), builder, named).map_err(ThreadPoolBuildError::new)?;
         proof::global_started();
         Ok(())
@@ -207,10 +207,10 @@ impl<S> ThreadPoolBuilder<S> {
 
     /// Converts the settings to a Blitz builder. Also returns whether the user has named the
     /// threads, and what starts them.
-    fn into_parts(self) -> (PoolBuilder, bool, S) {
+    fn into_parts(self) -> Result<(PoolBuilder, bool, S), BuildError> {
         let asked = if self.num_threads > 0 { self.num_threads } else { num_threads_from_env() };
         let mut builder =
-            Pool::builder().workers(asked.min(Pool::MAX_WORKERS)).wait_policy(wait_from_env());
+            Pool::builder().workers(asked.min(Pool::MAX_WORKERS)).wait_policy(wait_from_env()?);
         // Rayon's pools do not wait for their threads, and some programs rely on that. Rayon's
         // pools do not start additional threads, either: some programs have a table with a row per
         // thread index.
@@ -248,7 +248,7 @@ impl<S> ThreadPoolBuilder<S> {
                 std::mem::forget(guard);
             }
         });
-        (builder, named, self.spawn)
+        Ok((builder, named, self.spawn))
     }
 }
 
@@ -271,10 +271,15 @@ fn num_threads_from_env() -> usize {
     number("RAYON_NUM_THREADS").or_else(|| number("RAYON_RS_NUM_CPUS")).unwrap_or(0)
 }
 
-fn wait_from_env() -> WaitPolicy {
-    match env::var("BLITZ_WAIT") {
-        Ok(policy) if policy == "descendants" => WaitPolicy::DescendantsOnly,
-        _ => WaitPolicy::StealAnything,
+/// Reads `BLITZ_WAIT`. An empty variable counts as unset, as for the variables of `blitz-core`.
+fn wait_from_env() -> Result<WaitPolicy, BuildError> {
+    let policy = env::var_os("BLITZ_WAIT").unwrap_or_default();
+    match policy.to_str().map(str::trim) {
+        Some("") => Ok(WaitPolicy::StealAnything),
+        Some("descendants") => Ok(WaitPolicy::DescendantsOnly),
+        _ => Err(BuildError::config(format!(
+            "BLITZ_WAIT is {policy:?}; it must be \"descendants\", or not be set"
+        ))),
     }
 }
 

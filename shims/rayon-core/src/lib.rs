@@ -14,7 +14,7 @@
 //! | variable | meaning |
 //! |---|---|
 //! | `RAYON_NUM_THREADS`, else `RAYON_RS_NUM_CPUS` | the number of threads, for pools without a setting |
-//! | `BLITZ_WAIT=descendants` | a waiting thread runs only descendants of the job that it waits for |
+//! | `BLITZ_WAIT=descendants` | a waiting thread runs only descendants of the job that it waits for; another value is an error |
 //! | `BLITZ_SHIM_PROOF=FILE` | the process appends a line with its pools' counters when it ends |
 //!
 //! # What differs from the original

@@ -44,7 +44,10 @@ enum BuildErrorKind {
 }
 
 impl BuildError {
-    pub(crate) fn config(text: String) -> BuildError {
+    /// Creates an error about a setting, also for the drop-in `rayon-core`.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn config(text: String) -> BuildError {
         BuildError { kind: BuildErrorKind::Config(text) }
     }
 
