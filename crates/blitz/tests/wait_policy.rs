@@ -83,6 +83,48 @@ fn a_wait_for_jobs_of_its_own_pool_runs_no_unrelated_job() {
     });
 }
 
+/// A job from outside, which is unrelated, is queued while a worker holds a lock and waits.
+#[test]
+fn a_lock_may_be_held_across_a_join_or_scope_beside_jobs_from_outside() {
+    watched("a lock across a join or scope", |watch| {
+        let runtime = descendants_only(watch, 2);
+        let handle = runtime.handle();
+        // The thread that holds the lock.
+        let holder = Arc::new(Mutex::new(None));
+        for uses_scope in [false, true] {
+            let (is_stolen, seen) = (AtomicBool::new(false), Arc::new(Mutex::new(Vec::new())));
+            let stolen = || {
+                is_stolen.store(true, SeqCst);
+                let (handle, holder, seen) = (handle.clone(), holder.clone(), seen.clone());
+                let unrelated = move || {
+                    let on_top = *holder.lock().unwrap() == Some(std::thread::current().id());
+                    seen.lock().unwrap().push(on_top);
+                };
+                // Threads of their own, so that the jobs come from outside.
+                for _ in 0..20 {
+                    let (handle, unrelated) = (handle.clone(), unrelated.clone());
+                    std::thread::spawn(move || handle.spawn_detached(unrelated)).join().unwrap();
+                    std::thread::yield_now();
+                }
+            };
+            runtime.pool().install(|| {
+                *holder.lock().unwrap() = Some(std::thread::current().id());
+                if uses_scope {
+                    blitz::scope(|s| {
+                        s.spawn(|_| stolen());
+                        wait_for(|| is_stolen.load(SeqCst));
+                    });
+                } else {
+                    blitz::join(|| wait_for(|| is_stolen.load(SeqCst)), stolen);
+                }
+                *holder.lock().unwrap() = None;
+            });
+            wait_for(|| seen.lock().unwrap().len() == 20);
+            assert!(seen.lock().unwrap().iter().all(|on_top| !on_top));
+        }
+    });
+}
+
 /// The watch gives the seat of a waiting worker to a spare.
 ///
 /// As soon as the wait ends, the worker gets its seat back, and the spare leaves. The worker's job

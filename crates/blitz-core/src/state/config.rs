@@ -37,7 +37,11 @@ pub enum WaitPolicy {
     ///
     /// In two waits the worker also runs jobs from outside the pool, because the awaited job may be
     /// among them: in a scope into which a thread that is not a worker of the pool has spawned a
-    /// job, and in the `join` of a handle that [`spawn_cpu`](crate::spawn_cpu) has returned.
+    /// job, and in the `join` of a handle that [`spawn_cpu`](crate::spawn_cpu) has returned. Such a
+    /// wait takes over all jobs from outside that are queued. Those that have not begun when the
+    /// wait ends may run on this worker at the end of a `join` or `scope` around the wait. So hold
+    /// no lock that such a job wants across these two waits, nor across a `join` or `scope` around
+    /// them.
     ///
     /// While a worker waits for something outside its pool, such as another pool or a closure of
     /// `spawn_blocking`, it also polls tasks and runs jobs from outside, because what it waits for
