@@ -2,7 +2,8 @@
 //!
 //! A driver may call such a waker at any time: it runs no user code and does not block. So
 //! `block_on` is woken even if a worker has no room on its stack for other wakers, which may run
-//! any code.
+//! any code. There is one exception: if the pool of a `block_on` has ended, and a waker of that
+//! `block_on` is the last reference to the pool, the drop of the waker drops the pool's handlers.
 
 use std::ptr;
 use std::sync::Arc;
