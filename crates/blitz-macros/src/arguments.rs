@@ -62,7 +62,14 @@ impl Arguments {
             }
         };
         if given {
-            return Err(Error::new(name.span(), format!("`{text}` is given twice")));
+            let message = match text.as_str() {
+                "workers" | "worker_threads" => {
+                    "the number of workers is given twice: `worker_threads` is a name of it, too"
+                        .to_owned()
+                }
+                _ => format!("`{text}` is given twice"),
+            };
+            return Err(Error::new(name.span(), message));
         }
         if text == "tokio" && rest.is_empty() {
             self.tokio = Some(at(name.span(), parse("1")));
@@ -147,13 +154,25 @@ impl Arguments {
 /// Parses a number: any expression, but a literal has to be a number.
 fn number(value: &[TokenTree], name: &str, meaning: &str) -> Result<TokenStream, Error> {
     if let [TokenTree::Literal(literal)] = value {
-        let digits = literal.to_string().replace('_', "");
-        if digits.trim_end_matches("usize").parse::<usize>().is_err() {
+        if !is_whole(&literal.to_string()) {
             let message = format!("`{name}` is a whole number, as in `{name} = 4`; {meaning}");
             return Err(Error::new(literal.span(), message));
         }
     }
     Ok(value.iter().cloned().collect())
+}
+
+/// Whether `literal` is one of a `usize`, in any of Rust's notations.
+fn is_whole(literal: &str) -> bool {
+    let plain = literal.replace('_', "");
+    let plain = plain.strip_suffix("usize").unwrap_or(&plain);
+    let (digits, radix) = match plain.get(..2) {
+        Some("0x") => (&plain[2..], 16),
+        Some("0o") => (&plain[2..], 8),
+        Some("0b") => (&plain[2..], 2),
+        _ => (plain, 10),
+    };
+    usize::from_str_radix(digits, radix).is_ok()
 }
 
 /// Parses a kind of runtime: returns whether the calling thread is its only worker.
@@ -214,5 +233,22 @@ fn path_or_text(value: &[TokenTree]) -> Result<TokenStream, Error> {
             literal.span(),
             "`crate` is a path, as in `crate = my_framework::blitz`",
         )),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_whole;
+
+    #[test]
+    fn whole_numbers_have_any_notation() {
+        for literal in
+            ["0", "12", "70_000", "4usize", "4_usize", "0x10", "0xfusize", "0o17", "0b_11"]
+        {
+            assert!(is_whole(literal), "{literal}");
+        }
+        for literal in ["\"2\"", "1.5", "2u8", "0x", "'2'", "99999999999999999999"] {
+            assert!(!is_whole(literal), "{literal}");
+        }
     }
 }

@@ -19,6 +19,16 @@ async fn a_number_of_workers_may_be_an_expression() {
     assert_eq!(blitz::current_num_workers(), 3);
 }
 
+#[blitz::test(workers = 0x3)]
+async fn a_number_of_workers_may_have_any_notation() {
+    assert_eq!(blitz::current_num_workers(), 3);
+}
+
+#[blitz::test(workers = 0b_11_usize)]
+async fn a_number_of_workers_may_have_its_type() {
+    assert_eq!(blitz::current_num_workers(), 3);
+}
+
 #[blitz::test(flavor = "multi_thread", worker_threads = 2)]
 async fn tokios_arguments_mean_the_same() {
     assert_eq!(blitz::current_num_workers(), 2);
