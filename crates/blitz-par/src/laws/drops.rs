@@ -4,15 +4,19 @@
 //! result if a drop at the end of a function panics. For the same reason values that a loop keeps
 //! besides its items do not panic when they are dropped.
 
+#![allow(clippy::mutable_key_type, reason = "the order of items depends only on their numbers")]
+
 use super::{SEEDS, ignore};
-use crate::iter::{repeat_n, walk_tree_postfix};
+use crate::iter::{Either, repeat_n, split, walk_tree, walk_tree_postfix, walk_tree_prefix};
 use crate::prelude::*;
 use crate::script::play;
 use blitz_core::Pool;
-use std::collections::{HashSet, LinkedList};
+use std::cmp::Ordering;
+use std::collections::{BTreeMap, BTreeSet, BinaryHeap, HashMap, HashSet, LinkedList, VecDeque};
+use std::hash::{Hash, Hasher};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::sync::{Arc, Mutex};
 
 /// Counts calls, and panics at one of them; knows which items live.
 struct Ledger {
@@ -84,6 +88,35 @@ impl Drop for Item<'_> {
     }
 }
 
+impl PartialEq for Item<'_> {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other).is_eq()
+    }
+}
+
+impl Eq for Item<'_> {}
+
+impl PartialOrd for Item<'_> {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Item<'_> {
+    /// Many items are equal, so that sets drop some.
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.ledger.call();
+        (self.id % 16).cmp(&(other.id % 16))
+    }
+}
+
+impl Hash for Item<'_> {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.ledger.call();
+        (self.id % 16).hash(state);
+    }
+}
+
 /// A collection that puts its own items before and after the given ones.
 struct Framed<'a> {
     ledger: &'a Ledger,
@@ -123,6 +156,12 @@ fn balanced(program: impl Fn(&Ledger) + Sync) {
         }
         limit += 1 + limit / 3;
     }
+}
+
+/// Drops an item before the result is made.
+fn done<T>(item: T) -> Result<(), T> {
+    drop(item);
+    Ok(())
 }
 
 macro_rules! balanced {
@@ -204,4 +243,182 @@ balanced! {
     };
     scan: |ledger, items| items().into_par_iter().scan_inclusive(|_, item| { ledger.call(); item.clone() });
     fixed_shape: |ledger, items| items().into_par_iter().fixed_shape().map(|item| { ledger.call(); item }).collect::<Vec<_>>();
+}
+
+// Adaptors.
+balanced! {
+    inspect: |ledger, items| items().into_par_iter().inspect(|_| ledger.call()).collect::<Vec<_>>();
+    update: |ledger, items| items().into_par_iter().update(|_| ledger.call()).collect::<Vec<_>>();
+    filter_map: |ledger, items| items().into_par_iter().filter_map(|item| { ledger.call(); (item.id % 3 > 0).then_some(item) }).collect::<Vec<_>>();
+    flat_map_iter: |ledger, items| items().into_par_iter().flat_map_iter(|item| { ledger.call(); [item.clone(), item] }).collect::<Vec<_>>();
+    flatten: |ledger, items| items().into_par_iter().map(|item| { ledger.call(); vec![item.clone(), item] }).flatten().collect::<Vec<_>>();
+    flatten_iter: |ledger, items| items().into_par_iter().map(|item| { ledger.call(); Some(item) }).flatten_iter().collect::<Vec<_>>();
+    try_fold_with: |ledger, items| items().into_par_iter().try_fold_with(ledger.kept(), |old, item| { ledger.call(); drop(old); (item.id != 17).then_some(item) })
+        .collect::<Vec<_>>();
+    skip_any: |ledger, items| items().into_par_iter().skip_any(10).map(|item| { ledger.call(); item }).collect::<Vec<_>>();
+    take_any_while: |ledger, items| items().into_par_iter().take_any_while(|item| { ledger.call(); item.id != 20 }).collect::<Vec<_>>();
+    skip_any_while: |ledger, items| items().into_par_iter().skip_any_while(|item| { ledger.call(); item.id != 20 }).collect::<Vec<_>>();
+    fold_chunks: |ledger, items| items().into_par_iter().fold_chunks(7, || ledger.item(), |old, item| { ledger.call(); drop(old); item }).collect::<Vec<_>>();
+    fold_chunks_with: |ledger, items| items().into_par_iter().fold_chunks_with(7, ledger.kept(), |old, item| { ledger.call(); drop(old); item }).collect::<Vec<_>>();
+    positions: |ledger, items| items().into_par_iter().positions(|item| { ledger.call(); item.id % 3 > 0 }).collect::<Vec<_>>();
+    on_progress: |ledger, items| items().into_par_iter().on_progress(|_| ledger.call()).collect::<Vec<_>>();
+    interleave_shortest: |ledger, items| items().into_par_iter().interleave_shortest(ledger.items(9)).map(|item| { ledger.call(); item }).collect::<Vec<_>>();
+    zip_eq: |ledger, items| items().into_par_iter().zip_eq(ledger.items(40)).map(|pair| { ledger.call(); pair }).collect::<Vec<_>>();
+    uniform_blocks: |ledger, items| items().into_par_iter().by_uniform_blocks(9).map(|item| { ledger.call(); item }).collect::<Vec<_>>();
+}
+
+// Ends of loops.
+balanced! {
+    for_each_with: |ledger, items| items().into_par_iter().for_each_with(ledger.kept(), |_, _item| ledger.call());
+    for_each_init: |ledger, items| items().into_par_iter().for_each_init(|| { ledger.call(); ledger.kept() }, |_, _item| ledger.call());
+    try_for_each: |ledger, items| items().into_par_iter().try_for_each(|item| { ledger.call(); if item.id == 17 { Err(item) } else { done(item) } });
+    try_for_each_with: |ledger, items| items().into_par_iter()
+        .try_for_each_with(ledger.kept(), |_, item| { ledger.call(); if item.id == 17 { Err(item) } else { done(item) } });
+    try_for_each_init: |ledger, items| items().into_par_iter()
+        .try_for_each_init(|| { ledger.call(); ledger.kept() }, |_, item| { ledger.call(); if item.id == 17 { Err(item) } else { done(item) } });
+    try_reduce_with: |ledger, items| items().into_par_iter().map(Some)
+        .try_reduce_with(|item, other| { ledger.call(); let go_on = other.id != 17; drop(other); go_on.then_some(item) });
+    min: |_ledger, items| items().into_par_iter().min();
+    max: |_ledger, items| items().into_par_iter().max();
+    max_by: |ledger, items| items().into_par_iter().max_by(|a, b| { ledger.call(); a.id.cmp(&b.id) });
+    min_by_key: |ledger, items| items().into_par_iter().min_by_key(|item| { ledger.call(); item.id % 7 });
+    max_by_key: |ledger, items| items().into_par_iter().max_by_key(|item| { ledger.call(); item.id % 7 });
+    min_by_key_with_drop: |_ledger, items| items().into_par_iter().min_by_key(|item| item.clone());
+    max_by_key_with_drop: |_ledger, items| items().into_par_iter().max_by_key(|item| item.clone());
+    find_map_any: |ledger, items| items().into_par_iter().find_map_any(|item| { ledger.call(); (item.id == 20).then_some(item) });
+    find_map_first: |ledger, items| items().into_par_iter().find_map_first(|item| { ledger.call(); (item.id % 10 == 3).then_some(item) });
+    find_map_last: |ledger, items| items().into_par_iter().find_map_last(|item| { ledger.call(); (item.id % 10 == 3).then_some(item) });
+    any: |ledger, items| items().into_par_iter().any(|item| { ledger.call(); item.id == 20 });
+    all: |ledger, items| items().into_par_iter().all(|item| { ledger.call(); item.id != 20 });
+    position_any: |ledger, items| items().into_par_iter().position_any(|item| { ledger.call(); item.id == 20 });
+    position_first: |ledger, items| items().into_par_iter().position_first(|item| { ledger.call(); item.id % 10 == 3 });
+    position_last: |ledger, items| items().into_par_iter().position_last(|item| { ledger.call(); item.id % 10 == 3 });
+    partition_map: |ledger, items| items().into_par_iter().partition_map::<Vec<_>, Vec<_>, _, _, _>(|item| {
+        ledger.call();
+        if item.id % 2 == 0 { Either::Left(item) } else { Either::Right((item, 1)) }
+    });
+    compare: |ledger, items| items().into_par_iter().cmp(ledger.items(40));
+    equal: |ledger, items| items().into_par_iter().eq(ledger.items(40));
+}
+
+// Sources whose functions panic.
+balanced! {
+    par_split: |ledger, items| {
+        let all = items();
+        let parts: Vec<_> = all.par_split(|item| { ledger.call(); item.id % 7 == 3 }).map(<[_]>::to_vec).collect();
+        (all, parts)
+    };
+    par_split_inclusive: |ledger, items| {
+        let all = items();
+        let parts: Vec<_> = all.par_split_inclusive(|item| { ledger.call(); item.id % 7 == 3 }).map(<[_]>::to_vec).collect();
+        (all, parts)
+    };
+    par_chunk_by: |ledger, items| {
+        let all = items();
+        let parts: Vec<_> = all.par_chunk_by(|item, _| { ledger.call(); item.id % 7 != 3 }).map(<[_]>::to_vec).collect();
+        (all, parts)
+    };
+    par_split_mut: |ledger, items| {
+        let mut all = items();
+        all.par_split_mut(|item| { ledger.call(); item.id % 7 == 3 }).for_each(|part| { ledger.call(); part.reverse() });
+        all.par_split_inclusive_mut(|item| { ledger.call(); item.id % 7 == 3 }).for_each(|part| { ledger.call(); part.reverse() });
+        all
+    };
+    par_chunk_by_mut: |ledger, items| {
+        let mut all = items();
+        all.par_chunk_by_mut(|item, _| { ledger.call(); item.id % 7 != 3 }).for_each(|part| { ledger.call(); part.reverse() });
+        all
+    };
+    splits: |ledger, items| split(items(), |mut all: Vec<_>| {
+        ledger.call();
+        let right = (all.len() > 1).then(|| all.split_off(all.len() / 2));
+        (all, right)
+    }).map(|all| { ledger.call(); all }).collect::<Vec<_>>();
+    trees_in_any_order: |ledger, _items| walk_tree(ledger.item(), |item| {
+        ledger.call();
+        if item.id < 20 { ledger.items(2) } else { Vec::new() }
+    }).collect::<Vec<_>>();
+    trees_from_the_root: |ledger, _items| walk_tree_prefix(ledger.item(), |item| {
+        ledger.call();
+        if item.id < 20 { ledger.items(2) } else { Vec::new() }
+    }).collect::<Vec<_>>();
+    par_matches: |ledger, _items| "1a22b333c".repeat(9).par_matches(|c: char| { ledger.call(); c.is_ascii_digit() })
+        .map(|_| ledger.item()).collect::<Vec<_>>();
+    array: |ledger, _items| [0; 40].map(|_| ledger.item()).into_par_iter().map(|item| { ledger.call(); item }).collect::<Vec<_>>();
+    deque: |ledger, items| VecDeque::from(items()).into_par_iter().map(|item| { ledger.call(); item }).collect::<Vec<_>>();
+    deque_drain: |ledger, items| {
+        let mut all = VecDeque::from(items());
+        all.par_drain(5..30).for_each(|_item| ledger.call());
+        all
+    };
+}
+
+// Sorts.
+balanced! {
+    sort_by_key: |ledger, items| {
+        let mut all = items();
+        all.par_sort_by_key(|item| { ledger.call(); item.id % 7 });
+        all.par_sort_unstable_by_key(|item| { ledger.call(); item.id % 5 });
+        all
+    };
+    sort_by_key_with_drop: |_ledger, items| {
+        let mut all = items();
+        all.par_sort_by_key(Clone::clone);
+        all.par_sort_unstable_by_key(Clone::clone);
+        all.par_sort_by_cached_key(Clone::clone);
+        all
+    };
+    sort_without_key: |ledger, items| {
+        let mut all = items();
+        all.par_sort_unstable();
+        all.par_sort_unstable_by(|a, b| { ledger.call(); b.id.cmp(&a.id) });
+        all.par_sort();
+        all
+    };
+}
+
+// Targets. An item that panics in its drop makes a hash table of the standard library leak the
+// others, so the items of hash tables panic in their other functions only.
+balanced! {
+    into_vec: |ledger, items| {
+        let mut all = ledger.items(9);
+        items().into_par_iter().map(|item| { ledger.call(); item }).collect_into_vec(&mut all);
+        all
+    };
+    into_slice: |ledger, items| {
+        let mut all = ledger.items(40);
+        items().into_par_iter().map(|item| { ledger.call(); item }).collect_into_slice(&mut all);
+        all
+    };
+    unzip_into_vecs: |ledger, items| {
+        let (mut left, mut right) = (ledger.items(9), ledger.items(3));
+        items().into_par_iter().map(|item| { ledger.call(); (item, ledger.item()) }).unzip_into_vecs(&mut left, &mut right);
+        (left, right)
+    };
+    into_deque: |ledger, items| {
+        let mut all = VecDeque::from(ledger.items(3));
+        all.par_extend(items().into_par_iter().filter(|item| { ledger.call(); item.id % 3 > 0 }));
+        all
+    };
+    into_list: |ledger, items| items().into_par_iter().filter(|item| { ledger.call(); item.id % 3 > 0 }).collect::<LinkedList<_>>();
+    into_heap: |_ledger, items| items().into_par_iter().collect::<BinaryHeap<_>>();
+    into_shared_slice: |ledger, items| items().into_par_iter().filter(|item| { ledger.call(); item.id % 3 > 0 }).collect::<Arc<[_]>>();
+    into_vec_list: |ledger, items| items().into_par_iter().map(|item| { ledger.call(); item }).collect_vec_list();
+    into_tree_set: |_ledger, items| items().into_par_iter().collect::<BTreeSet<_>>();
+    into_tree_map: |ledger, items| items().into_par_iter().map(|item| { ledger.call(); (item, ledger.item()) }).collect::<BTreeMap<_, _>>();
+    into_hash_set: |ledger, _items| (0..40).into_par_iter().map(|_| { ledger.call(); ledger.kept() }).collect::<HashSet<_>>();
+    into_hash_map: |ledger, _items| {
+        let mut all = HashMap::from([(ledger.kept(), ledger.kept())]);
+        all.par_extend((0..40).into_par_iter().map(|_| { ledger.call(); (ledger.kept(), ledger.kept()) }));
+        all
+    };
+    out_of_hash_map: |ledger, _items| {
+        let mut all: HashMap<_, _> = (0..40).map(|n| (n, ledger.kept())).collect();
+        all.par_drain().for_each(|_entry| ledger.call());
+        all
+    };
+    out_of_hash_set: |ledger, _items| {
+        let all: HashSet<_> = (0..40).map(|_| ledger.kept()).collect();
+        all.into_par_iter().map(|item| { ledger.call(); item }).collect::<Vec<_>>()
+    };
 }
