@@ -5,7 +5,9 @@ mod common;
 use blitz::{Pool, WaitPolicy};
 use common::{jitter, wait_for, watched};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed, Ordering::SeqCst};
+use std::sync::mpsc::channel;
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 fn descendants_only(workers: usize) -> Pool {
     Pool::builder().workers(workers).wait_policy(WaitPolicy::DescendantsOnly).build().unwrap()
@@ -26,7 +28,7 @@ fn for_each(n: usize, f: &(impl Fn(usize) + Sync)) {
 #[test]
 fn rayon_592_a_lock_held_across_a_join_is_not_waited_for_on_top_of_its_holder() {
     watched("rayon_592", |watch| {
-        for workers in [1, 2, 3, 8] {
+        for workers in [1, 2, 3, 8, 64] {
             let pool = watch.pool(descendants_only(workers));
             let lock = Mutex::new(0u64);
             let work = |item: usize| {
@@ -50,25 +52,28 @@ fn rayon_592_a_lock_held_across_a_join_is_not_waited_for_on_top_of_its_holder() 
 #[test]
 fn rayon_1105_a_call_into_another_pool_starts_no_other_job_of_the_callers_pool() {
     watched("rayon_1105", |watch| {
-        let outer = watch.pool(descendants_only(2));
-        let inner = watch.pool(descendants_only(2));
-        // There are more flags than workers, because a spare may take the place of a worker that
-        // waits.
-        let busy: Vec<_> = (0..64).map(|_| AtomicBool::new(false)).collect();
-        let calls = AtomicUsize::new(0);
-        let work = |_: usize| {
-            // At most one item per outer worker at a time, so that memory is bounded.
-            let me = blitz::current_worker_index().unwrap();
-            assert!(!busy[me].swap(true, SeqCst), "no item begins on top of an item that waits");
-            inner.install(|| {
-                for_each(16, &|_| {
-                    calls.fetch_add(1, Relaxed);
-                })
-            });
-            busy[me].store(false, SeqCst);
-        };
-        outer.install(|| for_each(500, &work));
-        assert_eq!(calls.into_inner(), 500 * 16);
+        for workers in [1, 2, 64] {
+            let outer = watch.pool(descendants_only(workers));
+            let inner = watch.pool(descendants_only(workers));
+            // There are more flags than workers, because a spare may take the place of a worker
+            // that waits.
+            let busy: Vec<_> = (0..workers + 64).map(|_| AtomicBool::new(false)).collect();
+            let calls = AtomicUsize::new(0);
+            let work = |_: usize| {
+                // At most one item per outer worker at a time, so that memory is bounded.
+                let me = blitz::current_worker_index().unwrap();
+                let was_busy = busy[me].swap(true, SeqCst);
+                assert!(!was_busy, "no item begins on top of an item that waits");
+                inner.install(|| {
+                    for_each(16, &|_| {
+                        calls.fetch_add(1, Relaxed);
+                    })
+                });
+                busy[me].store(false, SeqCst);
+            };
+            outer.install(|| for_each(500, &work));
+            assert_eq!(calls.into_inner(), 500 * 16);
+        }
     });
 }
 
@@ -77,7 +82,7 @@ fn rayon_1142_an_iterator_behind_a_lock_may_itself_use_the_pool() {
     // A bridge from a sequential iterator does this: workers take turns at a lock, and `next`
     // forks.
     watched("rayon_1142", |watch| {
-        for workers in [2, 4] {
+        for workers in [1, 2, 4, 64] {
             let pool = watch.pool(descendants_only(workers));
             let items = Mutex::new(0..500usize);
             let forked = AtomicUsize::new(0);
@@ -298,17 +303,52 @@ fn a_task_that_yields_beside_a_broadcast_that_blocks_goes_on_elsewhere() {
 #[test]
 fn tokio_4941_a_task_runs_although_the_worker_that_woke_it_blocks_on_it() {
     watched("blocks_on_its_lifo_slot", |watch| {
-        let pool = watch.pool(common::pool(2));
-        let task = pool.spawn(async {
-            let (send, receive) = std::sync::mpsc::channel();
-            // The child is in this worker's LIFO slot, and no other worker was notified of it.
-            let child = blitz::spawn(async move { send.send(7).unwrap() });
-            let seven = receive.recv().unwrap();
-            child.await.unwrap();
-            seven
-        });
-        assert_eq!(task.join().unwrap(), 7);
-        assert!(pool.metrics().tasks.rescued >= 1);
+        for workers in [1, 2, 64] {
+            let pool = watch.pool(common::pool(workers));
+            let task = pool.spawn(async {
+                let (send, receive) = std::sync::mpsc::channel();
+                // The child is in this worker's LIFO slot, and no other worker was notified of it.
+                let child = blitz::spawn(async move { send.send(7).unwrap() });
+                let seven = receive.recv().unwrap();
+                child.await.unwrap();
+                seven
+            });
+            assert_eq!(task.join().unwrap(), 7);
+            assert!(pool.metrics().tasks.rescued >= 1);
+        }
+    });
+}
+
+/// The worker that left the driver for a task gets stuck in that task, while all others sleep.
+///
+/// Then a worker has to take the driver over, or a spare if there is no other worker.
+#[test]
+fn tokio_4730_one_bad_task_does_not_halt_the_others() {
+    let blocks = |over: std::sync::mpsc::Receiver<()>| assert!(over.recv().is_err());
+    let computes = |over: std::sync::mpsc::Receiver<()>| {
+        while over.try_recv() == Err(std::sync::mpsc::TryRecvError::Empty) {}
+    };
+    let kinds: [fn(std::sync::mpsc::Receiver<()>); 2] = [blocks, computes];
+    watched("tokio_4730", |watch| {
+        for (workers, gets_stuck) in [1, 2, 64].into_iter().flat_map(|n| kinds.map(|k| (n, k))) {
+            let runtime = watch.workers(workers);
+            let ((begun, has_begun), (end, over)) = (channel(), channel());
+            let bad = runtime.spawn(async move {
+                // The timer wakes this task on the worker that was in the driver.
+                blitz::time::sleep(Duration::from_millis(1)).await;
+                begun.send(()).unwrap();
+                gets_stuck(over);
+            });
+            let good = runtime.spawn(async move {
+                has_begun.recv().unwrap();
+                for _ in 0..10 {
+                    common::everything().await;
+                }
+            });
+            good.join().unwrap();
+            drop(end);
+            bad.join().unwrap();
+        }
     });
 }
 
@@ -334,7 +374,7 @@ fn block_behind_the_lifo_slot(runtime: &blitz::Runtime) {
 #[test]
 fn tokio_4941_a_task_in_the_lifo_slot_of_a_worker_that_blocks_runs_elsewhere() {
     watched("tokio_4941", |watch| {
-        for workers in [2, 8] {
+        for workers in [1, 2, 8, 64] {
             let runtime = watch.workers(workers);
             for _ in 0..50 {
                 block_behind_the_lifo_slot(&runtime);
