@@ -49,6 +49,7 @@ fn worker(worker: &WorkerDump) -> String {
     object([
         ("index", worker.index.to_string()),
         ("in_service", worker.in_service.to_string()),
+        ("seat_lost", worker.seat_lost.to_string()),
         ("word", string(worker.word)),
         ("parked", worker.parked.to_string()),
         ("deque", string(&worker.deque)),

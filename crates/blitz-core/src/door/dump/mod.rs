@@ -86,6 +86,9 @@ pub struct WorkerDump {
     pub index: usize,
     /// Whether it may run work: false for a spare that rests until the pool calls it.
     pub in_service: bool,
+    /// Whether its seat was given away: it is blocked, is inside of `block_in_place`, or computes
+    /// for so long that another thread may run beside it.
+    pub seat_lost: bool,
     /// Its word: UNSET, SLEEPY, SLEEPING or SET.
     pub word: &'static str,
     /// Whether its bit in the set of sleepers is set.
@@ -170,6 +173,7 @@ impl WorkerDump {
         WorkerDump {
             index,
             in_service: worker.bed().serves(),
+            seat_lost: worker.seat.is_lost(),
             word: worker.bed().core().state_name(),
             parked: team.sleep().parked_word(index / 64) >> (index % 64) & 1 != 0,
             deque: format!("{:?}", worker.deque),

@@ -56,9 +56,10 @@ impl fmt::Display for WorkerDump {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "worker {}{}: word {}, parked bit {}, {}, mail {}, tasks {}, ",
+            "worker {}{}{}: word {}, parked bit {}, {}, mail {}, tasks {}, ",
             self.index,
             if self.in_service { "" } else { " (a resting spare)" },
+            if self.seat_lost { " (has lost its seat)" } else { "" },
             self.word,
             u8::from(self.parked),
             self.deque,
