@@ -15,12 +15,12 @@ use crate::{
 
 pub(super) fn cases() -> Vec<Case> {
     let mut cases = Vec::new();
-    for job in JobKind::ALL {
-        cases.extend([1, 8].map(|in_flight| beside("echo", Talk::Echo(64), job, in_flight)));
+    for (name, talk) in [("echo", Talk::Echo(64)), ("http", Talk::Hello)] {
+        for job in JobKind::ALL {
+            cases.extend([1, 8].map(|in_flight| beside(name, talk, job, in_flight)));
+        }
     }
-    cases.push(beside("http", Talk::Hello, JobKind::Sum, 1));
-    cases.extend(JobKind::ALL.map(|job| beside("http", Talk::Hello, job, 8)));
-    cases.extend([foreign_wake(), foreign_spawn(), hogs(1), hogs(2), waits()]);
+    cases.extend([foreign_wake(), foreign_spawn(), hogs(1), hogs(2), waits(), bridge()]);
     cases.extend([stalled(Stall::Compute), stalled(Stall::Block)]);
     cases.extend([100, 10_000, 100_000].map(sleeps));
     cases
@@ -180,6 +180,31 @@ fn waits() -> Case {
             measure: P99,
             comparisons: comparisons(SpawnCpu, WORKERS, goals).collect(),
         }],
+        quick: false,
+    }
+}
+
+/// What a call from a task into the pool for jobs costs, and the way back.
+fn bridge() -> Case {
+    let goals: Goals<'_> = &[(TokioRayon, None), (TokioBlocking, None)];
+    let rivals = goals.iter().map(|(rival, _)| *rival);
+    let views = [P50, P99].map(|measure| View {
+        measure,
+        comparisons: [Blitz, SpawnCpu]
+            .into_iter()
+            .flat_map(|subject| comparisons(subject, WORKERS, goals))
+            .collect(),
+    });
+    Case {
+        name: "mixed/bridge".to_owned(),
+        title: "A task waits for an empty job, again and again: the time of a wait.".to_owned(),
+        workload: Workload::Mixed(MixedWorkload::Bridge),
+        contestants: [Blitz, SpawnCpu]
+            .into_iter()
+            .chain(rivals)
+            .map(|rival| Contestant::new(rival, WORKERS))
+            .collect(),
+        views: views.into(),
         quick: false,
     }
 }
