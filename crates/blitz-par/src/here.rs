@@ -19,6 +19,7 @@ enum Kind<'a> {
 
 /// Runs `op` on the current worker, or else on a worker of the current or the global pool.
 #[inline]
+#[track_caller]
 pub(crate) fn enter<R: Send>(op: impl FnOnce(Here<'_>) -> R + Send) -> R {
     #[cfg(test)]
     if let Some(script) = script::current() {
@@ -48,6 +49,7 @@ pub(crate) fn is_inside() -> bool {
 /// Runs `op` once on a worker. `op` has no type parameter, so a program compiles the entry from a
 /// foreign thread into a pool once, not once per loop.
 #[cold]
+#[track_caller]
 fn enter_worker(op: &mut (dyn FnMut(blitz_core::Here<'_>) + Send)) {
     blitz_core::enter(op);
 }

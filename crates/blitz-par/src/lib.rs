@@ -55,6 +55,7 @@
 #[macro_use]
 mod adapt;
 mod collect;
+pub mod collections;
 mod end;
 mod here;
 #[macro_use]
@@ -88,20 +89,9 @@ pub mod array {
     pub use crate::source::array::IntoIter;
 }
 
-/// The items of the standard collections.
-pub mod collections {
-    pub use crate::source::collections::Iter;
-    pub use crate::source::pulled::PulledIter;
-
-    /// The items of `VecDeque`.
-    pub mod vec_deque {
-        pub use crate::source::deque::{Drain, IntoIter, Iter, IterMut};
-    }
-}
-
-/// Parallel iterators over the value inside an `Option` or a `Result`.
+/// Parallel iterators over the value inside an `Option`.
 pub mod option {
-    pub use crate::source::option::IntoIter;
+    pub use crate::source::option::{IntoIter, Iter, IterMut};
 }
 
 /// The items of ranges.
@@ -112,6 +102,11 @@ pub mod range {
 /// The items of inclusive ranges, such as `0..=9`.
 pub mod range_inclusive {
     pub use crate::source::range_inclusive::Iter;
+}
+
+/// Parallel iterators over the value inside a `Result`.
+pub mod result {
+    pub use crate::source::option::{IntoIter, Iter, IterMut};
 }
 
 /// The items of vectors, by value.

@@ -12,6 +12,7 @@ use crate::tuning;
 
 /// Runs a parallel iterator to its end.
 #[inline]
+#[track_caller]
 pub(crate) fn reduce<I, R>(iter: I, reducer: &R) -> R::Out
 where
     I: ParallelIterator,

@@ -309,6 +309,7 @@ pub trait ParallelSliceMut<T: Send> {
     /// numbers.par_sort();
     /// assert_eq!(numbers, [1, 2, 3]);
     /// ```
+    #[track_caller]
     fn par_sort(&mut self)
     where
         T: Ord,
@@ -324,6 +325,7 @@ pub trait ParallelSliceMut<T: Send> {
     /// numbers.par_sort_by(|a, b| b.cmp(a));
     /// assert_eq!(numbers, [3, 2, 1]);
     /// ```
+    #[track_caller]
     fn par_sort_by<F>(&mut self, f: F)
     where
         F: Fn(&T, &T) -> Ordering + Sync,
@@ -340,6 +342,7 @@ pub trait ParallelSliceMut<T: Send> {
     /// numbers.par_sort_by_key(|n| n.abs());
     /// assert_eq!(numbers, [-1, 2, 3]);
     /// ```
+    #[track_caller]
     fn par_sort_by_key<K: Ord, F>(&mut self, f: F)
     where
         F: Fn(&T) -> K + Sync,
@@ -356,6 +359,7 @@ pub trait ParallelSliceMut<T: Send> {
     /// numbers.par_sort_by_cached_key(|n| n.to_string());
     /// assert_eq!(numbers, [10, 100, 9]);
     /// ```
+    #[track_caller]
     fn par_sort_by_cached_key<K: Ord + Send, F>(&mut self, f: F)
     where
         F: Fn(&T) -> K + Sync,
@@ -373,6 +377,7 @@ pub trait ParallelSliceMut<T: Send> {
     /// numbers.par_sort_unstable();
     /// assert_eq!(numbers, [1, 2, 3]);
     /// ```
+    #[track_caller]
     fn par_sort_unstable(&mut self)
     where
         T: Ord,
@@ -388,6 +393,7 @@ pub trait ParallelSliceMut<T: Send> {
     /// numbers.par_sort_unstable_by(|a, b| b.cmp(a));
     /// assert_eq!(numbers, [3, 2, 1]);
     /// ```
+    #[track_caller]
     fn par_sort_unstable_by<F>(&mut self, f: F)
     where
         F: Fn(&T, &T) -> Ordering + Sync,
@@ -404,6 +410,7 @@ pub trait ParallelSliceMut<T: Send> {
     /// numbers.par_sort_unstable_by_key(|n| n.abs());
     /// assert_eq!(numbers, [-1, 2, 3]);
     /// ```
+    #[track_caller]
     fn par_sort_unstable_by_key<K: Ord, F>(&mut self, f: F)
     where
         F: Fn(&T) -> K + Sync,

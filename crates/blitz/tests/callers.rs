@@ -2,6 +2,10 @@
 //! points at the function's caller. A function that returns `io::Result` does not panic: it returns
 //! the error.
 
+use blitz::par::iter::{Either, MultiZip};
+use blitz::par::range::Iter;
+use blitz::prelude::*;
+use std::collections::{BTreeMap, HashSet};
 use std::env;
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -73,18 +77,26 @@ fn in_the_child() {
         blitz::tasks(),
         blitz::stalls(),
         blitz::explain(),
+        blitz::probe(),
         blitz::trace(Duration::MAX),
         blitz::analyze(|| ()),
         blitz::task::TaskTracker::new().spawn(async {}),
         blitz::task::JoinMap::new().spawn(1, async {}),
+        blitz::task::JoinMap::new().spawn_cpu(1, || ()),
+        blitz::task::JoinMap::new().spawn_blocking(1, || ()),
+        blitz::task::TaskTracker::new().spawn_cpu(|| ()),
+        blitz::task::TaskTracker::new().spawn_blocking(|| ()),
         set.lock().unwrap_or_else(|set| set.into_inner()).spawn(async {}),
         set.lock().unwrap_or_else(|set| set.into_inner()).spawn_cpu(|| ()),
         set.lock().unwrap_or_else(|set| set.into_inner()).spawn_blocking(|| ()),
     ];
-    let seen = calls.map(|(text, call)| {
-        let panicked = catch_unwind(AssertUnwindSafe(call)).is_err();
-        (text, panicked, SEEN.lock().unwrap().take())
-    });
+    let calls = calls.into_iter().chain(loops());
+    let seen: Vec<_> = calls
+        .map(|(text, call)| {
+            let panicked = catch_unwind(AssertUnwindSafe(call)).is_err();
+            (text, panicked, SEEN.lock().unwrap().take())
+        })
+        .collect();
     std::panic::set_hook(before);
     assert_returned("task::Builder", blitz::task::Builder::new().spawn(async {}));
     assert_returned("UnixStream::pair", blitz::net::UnixStream::pair());
@@ -96,6 +108,97 @@ fn in_the_child() {
         assert!(place.ends_with("callers.rs"), "{text} points at {place}");
         assert!(message.contains("BLITZ_WORKERS is \"several\""), "{text}: {message}");
     }
+}
+
+/// Calls of each method that runs a parallel loop.
+fn loops<'a>() -> impl Iterator<Item = (&'static str, Box<dyn Fn() + 'a>)> {
+    /// Too many numbers for a sort on the current thread. They are in no order.
+    fn many() -> Vec<u32> {
+        (0..1 << 16).map(|n| n ^ 1).collect()
+    }
+    fn pairs() -> MultiZip<(Iter<i32>, Iter<i32>)> {
+        (0..9, 0..9).into_par_iter()
+    }
+    fn items() -> Iter<i32> {
+        (0..9).into_par_iter()
+    }
+    let ends = calls![
+        items().for_each(drop),
+        items().for_each_with(1, |_, _| ()),
+        items().for_each_init(|| 1, |_, _| ()),
+        items().map(|_| ()).try_for_each(Some),
+        items().map(|_| ()).try_for_each_with(1, |_, unit| Some(unit)),
+        items().map(|_| ()).try_for_each_init(|| 1, |_, unit| Some(unit)),
+        items().count(),
+        items().sum::<i32>(),
+        items().product::<i32>(),
+        items().reduce(|| 0, |a, b| a + b),
+        items().reduce_with(|a, b| a + b),
+        items().map(Some).try_reduce(|| 0, |a, _| Some(a)),
+        items().map(Some).try_reduce_with(|a, _| Some(a)),
+        items().min(),
+        items().min_by(i32::cmp),
+        items().min_by_key(|n| -n),
+        items().max(),
+        items().max_by(i32::cmp),
+        items().max_by_key(|n| -n),
+        items().find_any(|_| true),
+        items().find_first(|_| true),
+        items().find_last(|_| true),
+        items().find_map_any(Some),
+        items().find_map_first(Some),
+        items().find_map_last(Some),
+        items().any(|_| true),
+        items().all(|_| true),
+        items().position_any(|_| true),
+        items().position_first(|_| true),
+        items().position_last(|_| true),
+        items().cmp(items()),
+        items().partial_cmp(items()),
+        items().eq(items()),
+        items().ne(items()),
+        items().lt(items()),
+        items().le(items()),
+        items().gt(items()),
+        items().ge(items()),
+        items().scan_inclusive(|a, b| a + b),
+        items().for_each_in_order(drop),
+        items().for_each_in_order_within(1, drop),
+        items().chunks(2).flatten().filter(|n| n % 2 == 0).map(|n| n + 1).for_each(drop),
+    ];
+    let collections = calls![
+        items().collect::<Vec<_>>(),
+        items().filter(|_| true).collect::<Vec<_>>(),
+        items().map(Some).collect::<Option<Vec<_>>>(),
+        items().map(Ok::<_, ()>).collect::<Result<Vec<_>, _>>(),
+        items().collect::<Box<[_]>>(),
+        items().collect::<HashSet<_>>(),
+        pairs().collect::<BTreeMap<_, _>>(),
+        pairs().collect::<(Vec<_>, Vec<_>)>(),
+        items().map(|_| 'a').collect::<String>(),
+        items().map(|_| 'a').collect::<Box<str>>(),
+        items().map(|_| ()).collect::<()>(),
+        items().collect_vec_list(),
+        items().collect_into_vec(&mut Vec::new()),
+        items().collect_into_slice(&mut [0; 9]),
+        ignore(items().collect_into(&mut Vec::new())),
+        pairs().unzip::<_, _, Vec<_>, HashSet<_>>(),
+        pairs().unzip_into_vecs(&mut Vec::new(), &mut Vec::new()),
+        items().partition::<Vec<_>, Vec<_>, _>(|_| true),
+        items().partition_map::<Vec<_>, Vec<_>, _, _, _>(Either::<i32, i32>::Left),
+        Vec::new().par_extend(items()),
+        Vec::<i32>::new().par_extend([1, 2].par_iter()),
+        HashSet::new().par_extend(items()),
+        String::new().par_extend(items().map(|_| 'a')),
+        many().par_sort(),
+        many().par_sort_by(u32::cmp),
+        many().par_sort_by_key(|n| !n),
+        many().par_sort_by_cached_key(|n| !n),
+        many().par_sort_unstable(),
+        many().par_sort_unstable_by(u32::cmp),
+        many().par_sort_unstable_by_key(|n| !n),
+    ];
+    ends.into_iter().chain(collections)
 }
 
 /// Returns the result of a future that is ready when it is first polled.

@@ -54,7 +54,7 @@ fn rayon_592_a_lock_held_across_a_join() {
 #[ignore = "run by another test"]
 fn lock_held_across_a_join() {
     watched(|| {
-        for threads in [1, 2, 3, 8] {
+        for threads in [1, 2, 3, 8, 64] {
             let lock = Mutex::new(0);
             pool(threads).install(|| {
                 for_each(300, &|_| {
@@ -81,22 +81,25 @@ fn rayon_1105_a_call_into_another_pool_starts_no_other_item() {
 #[ignore = "run by another test"]
 fn call_into_another_pool() {
     watched(|| {
-        let (outer, inner) = (pool(2), pool(2));
-        let busy: Vec<_> = (0..2).map(|_| AtomicBool::new(false)).collect();
-        let calls = AtomicUsize::new(0);
-        outer.install(|| {
-            for_each(500, &|_| {
-                let me = rayon_core::current_thread_index().unwrap();
-                assert!(!busy[me].swap(true, SeqCst), "a second item on top of a waiting one");
-                inner.install(|| {
-                    for_each(16, &|_| {
-                        calls.fetch_add(1, Relaxed);
+        for threads in [1, 2, 64] {
+            let (outer, inner) = (pool(threads), pool(threads));
+            // A spare may take the place of a worker that waits.
+            let busy: Vec<_> = (0..threads + 64).map(|_| AtomicBool::new(false)).collect();
+            let calls = AtomicUsize::new(0);
+            outer.install(|| {
+                for_each(500, &|_| {
+                    let me = rayon_core::current_thread_index().unwrap();
+                    assert!(!busy[me].swap(true, SeqCst), "a second item on top of a waiting one");
+                    inner.install(|| {
+                        for_each(16, &|_| {
+                            calls.fetch_add(1, Relaxed);
+                        });
                     });
+                    busy[me].store(false, SeqCst);
                 });
-                busy[me].store(false, SeqCst);
             });
-        });
-        assert_eq!(calls.into_inner(), 500 * 16);
+            assert_eq!(calls.into_inner(), 500 * 16);
+        }
     });
 }
 
@@ -109,7 +112,7 @@ fn rayon_1142_an_iterator_behind_a_lock_uses_the_pool() {
 #[ignore = "run by another test"]
 fn iterator_behind_a_lock() {
     watched(|| {
-        for threads in [2, 4] {
+        for threads in [1, 2, 4, 64] {
             let items = Mutex::new(0..500);
             let forked = AtomicUsize::new(0);
             pool(threads).scope(|s| {

@@ -18,6 +18,7 @@ impl<T: Send> ParallelExtend<T> for Vec<T> {
 }
 
 /// The items of a loop in one vector.
+#[track_caller]
 pub(crate) fn vec_of<T: Send>(iter: impl IntoParallelIterator<Item = T>) -> Vec<T> {
     let mut vec = Vec::new();
     vec.par_extend(iter);
@@ -65,6 +66,7 @@ impl ParallelExtend<()> for () {
 }
 
 /// Collects the items of each part of a loop; also returns the total length.
+#[track_caller]
 pub(crate) fn joined<C, I>(iter: I) -> (Rope<C>, usize)
 where
     I: IntoParallelIterator,

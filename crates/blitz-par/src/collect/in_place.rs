@@ -114,6 +114,7 @@ impl<'a, T: Send> Reducer<T> for InPlace<'a, T> {
 }
 
 /// Appends the items of a loop of `len` items.
+#[track_caller]
 pub(crate) fn extend<I: ParallelIterator>(vec: &mut Vec<I::Item>, iter: I, len: usize) {
     vec.reserve(len);
     let written = reduce(iter, &InPlace::new(&mut vec.spare_capacity_mut()[..len]));

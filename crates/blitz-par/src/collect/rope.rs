@@ -76,6 +76,7 @@ impl<T, C: Part + Extend<T>> Reducer<T> for Parts<C> {
 }
 
 /// Collects the items of each part of a loop; also returns the total length.
+#[track_caller]
 pub(crate) fn parts<C, I>(iter: I) -> (Rope<C>, usize)
 where
     I: ParallelIterator,
@@ -87,6 +88,7 @@ where
 }
 
 /// Appends the items of a loop.
+#[track_caller]
 pub(crate) fn extend<I: ParallelIterator>(vec: &mut Vec<I::Item>, iter: I) {
     let (mut rope, len) = parts::<Vec<I::Item>, I>(iter);
     if vec.capacity() == 0 && rope.len() == 1 {

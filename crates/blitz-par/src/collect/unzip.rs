@@ -60,6 +60,7 @@ impl<T: Send, F: Fn(&T) -> bool + Sync + Send> Divide<T> for ByTest<F> {
 /// Takes the items of the second collection.
 pub trait Sink<B>: Send {
     /// Drives `iter` into the collection.
+    #[track_caller]
     fn take(self, iter: impl ParallelIterator<Item = B>);
 }
 
@@ -67,6 +68,7 @@ pub trait Sink<B>: Send {
 struct Append<'b, C>(&'b mut C);
 
 impl<B: Send, C: ParallelExtend<B> + Send> Sink<B> for Append<'_, C> {
+    #[track_caller]
     fn take(self, iter: impl ParallelIterator<Item = B>) {
         self.0.par_extend(iter);
     }
@@ -76,12 +78,14 @@ impl<B: Send, C: ParallelExtend<B> + Send> Sink<B> for Append<'_, C> {
 struct Collect<'b, C>(&'b mut Option<C>);
 
 impl<B: Send, C: FromParallelIterator<B> + Send> Sink<B> for Collect<'_, C> {
+    #[track_caller]
     fn take(self, iter: impl ParallelIterator<Item = B>) {
         *self.0 = Some(C::from_par_iter(iter));
     }
 }
 
 /// Appends the items of one loop to two collections.
+#[track_caller]
 pub(crate) fn extend_both<I, D, A, B>(iter: I, divide: D, a: &mut A, b: &mut B)
 where
     I: ParallelIterator,
@@ -93,6 +97,7 @@ where
 }
 
 /// Collects the items of one loop into two collections.
+#[track_caller]
 pub(crate) fn collect_both<I, D, A, B>(iter: I, divide: D) -> (A, B)
 where
     I: ParallelIterator,

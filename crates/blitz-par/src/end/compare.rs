@@ -4,6 +4,7 @@ use crate::iter::{IndexedParallelIterator, IntoParallelIterator, ParallelIterato
 use std::cmp::Ordering;
 
 /// Compares two iterators. The first pair that is not equal decides, or else the lengths.
+#[track_caller]
 pub(crate) fn partial_cmp<A, B>(a: A, b: B) -> Option<Ordering>
 where
     A: IndexedParallelIterator<Item: PartialOrd<B::Item>>,
@@ -19,6 +20,7 @@ where
 }
 
 /// Compares like `partial_cmp`, for items that can always be compared.
+#[track_caller]
 pub(crate) fn cmp<A, B>(a: A, b: B) -> Ordering
 where
     A: IndexedParallelIterator<Item: Ord>,
@@ -34,6 +36,7 @@ where
 }
 
 /// Whether all pairs are equal, and the lengths are equal, too.
+#[track_caller]
 pub(crate) fn eq<A, B>(a: A, b: B) -> bool
 where
     A: IndexedParallelIterator<Item: PartialEq<B::Item>>,
@@ -41,4 +44,12 @@ where
 {
     let b = b.into_par_iter();
     a.len() == b.len() && a.zip(b).all(|(a, b)| a == b)
+}
+
+/// Returns the first or the second value. Drops the other one first, so that nothing is lost if its
+/// drop panics.
+pub(crate) fn one_of<T>(first: bool, a: T, b: T) -> T {
+    let (one, other) = if first { (a, b) } else { (b, a) };
+    drop(other);
+    one
 }

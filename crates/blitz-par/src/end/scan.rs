@@ -8,6 +8,7 @@ use crate::source::vec;
 /// Replaces each item by the result of `f` over all items up to it. This makes two passes over
 /// parts: the first computes the prefixes of each part alone, the second adds to each part the
 /// result of all parts before.
+#[track_caller]
 pub(crate) fn inclusive<I, F>(iter: I, f: F) -> vec::IntoIter<I::Item>
 where
     I: IndexedParallelIterator,

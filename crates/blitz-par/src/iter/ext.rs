@@ -125,6 +125,7 @@ pub trait ParallelIteratorExt: ParallelIterator {
     /// (0..100).into_par_iter().map(|n| n * n).for_each_in_order(|n| squares.push(n));
     /// assert!(squares.is_sorted());
     /// ```
+    #[track_caller]
     fn for_each_in_order<F: FnMut(Self::Item) + Send>(self, sink: F) {
         let workers = enter(|here| here.workers());
         self.for_each_in_order_within(workers.saturating_mul(tuning::WINDOW), sink);
@@ -140,6 +141,7 @@ pub trait ParallelIteratorExt: ParallelIterator {
     /// ["a", "b", "c"].par_iter().for_each_in_order_within(1, |part| text += part);
     /// assert_eq!(text, "abc");
     /// ```
+    #[track_caller]
     fn for_each_in_order_within<F: FnMut(Self::Item) + Send>(self, window: usize, sink: F) {
         reduce(self, &InOrder::new(sink, window));
     }
@@ -151,6 +153,7 @@ pub trait ParallelIteratorExt: ParallelIterator {
     /// let mut numbers = vec![0];
     /// assert_eq!((1..4).into_par_iter().collect_into(&mut numbers).len(), 4);
     /// ```
+    #[track_caller]
     fn collect_into<C: ParallelExtend<Self::Item>>(self, collection: &mut C) -> &mut C {
         collection.par_extend(self.into_par_iter());
         collection

@@ -79,6 +79,7 @@ pub trait IndexedParallelIterator: ParallelIterator {
     /// (0..3).into_par_iter().collect_into_vec(&mut target);
     /// assert_eq!(target, [0, 1, 2]);
     /// ```
+    #[track_caller]
     fn collect_into_vec(self, target: &mut Vec<Self::Item>) {
         target.clear();
         super::ParallelExtend::par_extend(target, self);
@@ -111,6 +112,7 @@ pub trait IndexedParallelIterator: ParallelIterator {
     /// vec![(1, 'a'), (2, 'b')].into_par_iter().unzip_into_vecs(&mut left, &mut right);
     /// assert_eq!((left, right), (vec![1, 2], vec!['a', 'b']));
     /// ```
+    #[track_caller]
     fn unzip_into_vecs<A: Send, B: Send>(self, left: &mut Vec<A>, right: &mut Vec<B>)
     where
         Self: IndexedParallelIterator<Item = (A, B)>,
@@ -244,6 +246,7 @@ pub trait IndexedParallelIterator: ParallelIterator {
     /// # use blitz::prelude::*;
     /// assert!(vec![1, 2].par_iter().cmp(&vec![1, 3]).is_lt());
     /// ```
+    #[track_caller]
     fn cmp<I>(self, other: I) -> Ordering
     where
         I: IntoParallelIterator<Item = Self::Item, Iter: IndexedParallelIterator>,
@@ -258,6 +261,7 @@ pub trait IndexedParallelIterator: ParallelIterator {
     /// # use blitz::prelude::*;
     /// assert_eq!(vec![1.0, f64::NAN].par_iter().partial_cmp(&vec![1.0, 2.0]), None);
     /// ```
+    #[track_caller]
     fn partial_cmp<I>(self, other: I) -> Option<Ordering>
     where
         I: IntoParallelIterator<Iter: IndexedParallelIterator>,
@@ -272,6 +276,7 @@ pub trait IndexedParallelIterator: ParallelIterator {
     /// # use blitz::prelude::*;
     /// assert!((1..3).into_par_iter().eq(vec![1, 2]));
     /// ```
+    #[track_caller]
     fn eq<I>(self, other: I) -> bool
     where
         I: IntoParallelIterator<Iter: IndexedParallelIterator>,
@@ -286,6 +291,7 @@ pub trait IndexedParallelIterator: ParallelIterator {
     /// # use blitz::prelude::*;
     /// assert!((1..3).into_par_iter().ne(vec![1]));
     /// ```
+    #[track_caller]
     fn ne<I>(self, other: I) -> bool
     where
         I: IntoParallelIterator<Iter: IndexedParallelIterator>,
@@ -300,6 +306,7 @@ pub trait IndexedParallelIterator: ParallelIterator {
     /// # use blitz::prelude::*;
     /// assert!((1..3).into_par_iter().lt(vec![1, 3]));
     /// ```
+    #[track_caller]
     fn lt<I>(self, other: I) -> bool
     where
         I: IntoParallelIterator<Iter: IndexedParallelIterator>,
@@ -314,6 +321,7 @@ pub trait IndexedParallelIterator: ParallelIterator {
     /// # use blitz::prelude::*;
     /// assert!((1..3).into_par_iter().le(vec![1, 2]));
     /// ```
+    #[track_caller]
     fn le<I>(self, other: I) -> bool
     where
         I: IntoParallelIterator<Iter: IndexedParallelIterator>,
@@ -328,6 +336,7 @@ pub trait IndexedParallelIterator: ParallelIterator {
     /// # use blitz::prelude::*;
     /// assert!((1..3).into_par_iter().gt(vec![1]));
     /// ```
+    #[track_caller]
     fn gt<I>(self, other: I) -> bool
     where
         I: IntoParallelIterator<Iter: IndexedParallelIterator>,
@@ -342,6 +351,7 @@ pub trait IndexedParallelIterator: ParallelIterator {
     /// # use blitz::prelude::*;
     /// assert!((1..3).into_par_iter().ge(vec![1, 2]));
     /// ```
+    #[track_caller]
     fn ge<I>(self, other: I) -> bool
     where
         I: IntoParallelIterator<Iter: IndexedParallelIterator>,
@@ -403,6 +413,7 @@ pub trait IndexedParallelIterator: ParallelIterator {
     /// # use blitz::prelude::*;
     /// assert_eq!([1, 2, 3].par_iter().position_any(|&n| n == 2), Some(1));
     /// ```
+    #[track_caller]
     fn position_any(self, f: impl Fn(Self::Item) -> bool + Sync + Send) -> Option<usize> {
         self.enumerate().find_map_any(|(index, item)| f(item).then_some(index))
     }
@@ -413,6 +424,7 @@ pub trait IndexedParallelIterator: ParallelIterator {
     /// # use blitz::prelude::*;
     /// assert_eq!([1, 2, 2].par_iter().position_first(|&n| n == 2), Some(1));
     /// ```
+    #[track_caller]
     fn position_first(self, f: impl Fn(Self::Item) -> bool + Sync + Send) -> Option<usize> {
         self.enumerate().find_map_first(|(index, item)| f(item).then_some(index))
     }
@@ -423,12 +435,14 @@ pub trait IndexedParallelIterator: ParallelIterator {
     /// # use blitz::prelude::*;
     /// assert_eq!([1, 2, 2].par_iter().position_last(|&n| n == 2), Some(2));
     /// ```
+    #[track_caller]
     fn position_last(self, f: impl Fn(Self::Item) -> bool + Sync + Send) -> Option<usize> {
         self.enumerate().find_map_last(|(index, item)| f(item).then_some(index))
     }
 
     /// Does the same as [`position_any`](Self::position_any).
     #[deprecated(note = "use `position_any`, `position_first` or `position_last`")]
+    #[track_caller]
     fn position(self, f: impl Fn(Self::Item) -> bool + Sync + Send) -> Option<usize> {
         self.position_any(f)
     }
@@ -464,6 +478,7 @@ pub trait IndexedParallelIterator: ParallelIterator {
     /// let sums: Vec<i32> = (1..6).into_par_iter().scan_inclusive(|a, b| a + b).collect();
     /// assert_eq!(sums, [1, 3, 6, 10, 15]);
     /// ```
+    #[track_caller]
     fn scan_inclusive<F>(self, f: F) -> vec::IntoIter<Self::Item>
     where
         F: Fn(&Self::Item, &Self::Item) -> Self::Item + Sync + Send,

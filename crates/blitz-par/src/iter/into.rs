@@ -17,6 +17,27 @@ pub trait IntoParallelIterator {
     /// assert_eq!(vec![1, 2, 3].into_par_iter().sum::<i32>(), 6);
     /// assert_eq!((1..=3).into_par_iter().sum::<i32>(), 6);
     /// ```
+    ///
+    /// The standard collections are sources, by value and by reference. Collections with an order
+    /// keep it.
+    ///
+    /// ```
+    /// # use blitz::prelude::*;
+    /// # use std::collections::{BTreeMap, BTreeSet, BinaryHeap, HashMap, LinkedList, VecDeque};
+    /// let mut deque = VecDeque::from([1, 2, 3]);
+    /// deque.par_iter_mut().for_each(|n| *n *= 2);
+    /// assert_eq!(deque.into_par_iter().collect::<Vec<_>>(), [2, 4, 6]);
+    ///
+    /// let map = BTreeMap::from([("b", 2), ("a", 1)]);
+    /// assert_eq!(map.par_iter().map(|(name, _)| *name).collect::<String>(), "ab");
+    /// let map = HashMap::from([("b", 2), ("a", 1)]);
+    /// assert_eq!(map.par_iter().map(|(_, n)| n).sum::<i32>(), 3);
+    ///
+    /// assert_eq!(BTreeSet::from([3, 1]).into_par_iter().collect::<Vec<_>>(), [1, 3]);
+    /// assert_eq!(LinkedList::from([3, 1]).par_iter().position_first(|n| *n == 1), Some(1));
+    /// assert_eq!(BinaryHeap::from([3, 1]).into_par_iter().max(), Some(3));
+    /// assert_eq!(Some(3).into_par_iter().chain([4; 2]).sum::<i32>(), 11);
+    /// ```
     fn into_par_iter(self) -> Self::Iter;
 }
 
@@ -122,6 +143,32 @@ pub(crate) use into_par_iter_of_refs;
 /// A type that can be made of the items of a parallel iterator.
 pub trait FromParallelIterator<T: Send> {
     /// Makes a value of this type of the items: see [`collect`](ParallelIterator::collect).
+    ///
+    /// ```
+    /// # use blitz::prelude::*;
+    /// assert_eq!(Vec::from_par_iter(1..4), [1, 2, 3]);
+    /// ```
+    ///
+    /// The standard collections and strings can be made of items:
+    ///
+    /// ```
+    /// # use blitz::prelude::*;
+    /// # use std::collections::{BTreeMap, BTreeSet, BinaryHeap, LinkedList, VecDeque};
+    /// # use std::ffi::{OsStr, OsString};
+    /// let items = || [3, 1, 2].into_par_iter();
+    /// assert_eq!(items().collect::<VecDeque<_>>(), [3, 1, 2]);
+    /// assert_eq!(items().collect::<LinkedList<_>>(), LinkedList::from([3, 1, 2]));
+    /// assert_eq!(items().collect::<BinaryHeap<_>>().into_sorted_vec(), [1, 2, 3]);
+    /// assert_eq!(items().collect::<BTreeSet<_>>(), BTreeSet::from([1, 2, 3]));
+    /// let squares: BTreeMap<i32, i32> = items().map(|n| (n, n * n)).collect();
+    /// assert_eq!(squares[&3], 9);
+    ///
+    /// let text: Box<str> = "blitz".par_chars().map(|c| c.to_ascii_uppercase()).collect();
+    /// assert_eq!(*text, *"BLITZ");
+    /// let name: OsString = ["a", ".rs"].into_par_iter().map(OsStr::new).collect();
+    /// assert_eq!(name, "a.rs");
+    /// ```
+    #[track_caller]
     fn from_par_iter<I: IntoParallelIterator<Item = T>>(iter: I) -> Self;
 }
 
@@ -135,6 +182,7 @@ pub trait ParallelExtend<T: Send> {
     /// numbers.par_extend(1..4);
     /// assert_eq!(numbers, [0, 1, 2, 3]);
     /// ```
+    #[track_caller]
     fn par_extend<I: IntoParallelIterator<Item = T>>(&mut self, iter: I);
 }
 

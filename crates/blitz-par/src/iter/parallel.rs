@@ -1,19 +1,15 @@
 //! Parallel iterators: their methods.
 
-use super::{FromParallelIterator, IntoParallelIterator, ParallelExtend};
-use crate::adapt::any::{SkipAny, SkipAnyWhile, TakeAny, TakeAnyWhile, WhileSome};
-use crate::adapt::chain::Chain;
-use crate::adapt::each::{Cloned, Copied, Inspect, Map, Update};
-use crate::adapt::filter::{Filter, FilterMap, FlatMapIter, FlattenIter};
-use crate::adapt::flat::{FlatMap, Flatten};
-use crate::adapt::fold::{Fold, FoldWith};
-use crate::adapt::fuse::PanicFuse;
-use crate::adapt::intersperse::Intersperse;
-use crate::adapt::try_fold::{TryFold, TryFoldWith};
-use crate::adapt::with::{MapInit, MapWith};
+use super::{
+    Chain, Cloned, Copied, Filter, FilterMap, FlatMap, FlatMapIter, Flatten, FlattenIter, Fold,
+    FoldWith, FromParallelIterator, Inspect, Intersperse, IntoParallelIterator, Map, MapInit,
+    MapWith, PanicFuse, ParallelExtend, SkipAny, SkipAnyWhile, TakeAny, TakeAnyWhile, TryFold,
+    TryFoldWith, Update, WhileSome,
+};
 use crate::collect::either::BySide;
 use crate::collect::rope::Parts;
 use crate::collect::unzip::{ByTest, Pairs, extend_both};
+use crate::end::compare::one_of;
 use crate::end::find::Find;
 use crate::end::reduce::{Count, ForEach, Products, Reduce, ReduceWith, Sums};
 use crate::end::try_reduce::{TryReduce, TryReduceWith};
@@ -73,6 +69,7 @@ pub trait ParallelIterator: Sized + Send {
     /// (0..10).into_par_iter().for_each(|n| drop(sum.fetch_add(n, std::sync::atomic::Ordering::Relaxed)));
     /// assert_eq!(sum.into_inner(), 45);
     /// ```
+    #[track_caller]
     fn for_each(self, op: impl Fn(Self::Item) + Sync + Send) {
         reduce(self, &ForEach(op));
     }
@@ -85,10 +82,10 @@ pub trait ParallelIterator: Sized + Send {
     /// (0..5).into_par_iter().for_each_with(send, |send, n| send.send(n).unwrap());
     /// assert_eq!(receive.iter().sum::<i32>(), 10);
     /// ```
-    fn for_each_with<OP, T>(self, init: T, op: OP)
+    #[track_caller]
+    fn for_each_with<OP, T: Clone + Send>(self, init: T, op: OP)
     where
         OP: Fn(&mut T, Self::Item) + Sync + Send,
-        T: Clone + Send,
     {
         self.map_with(init, op).for_each(|()| ());
     }
@@ -99,10 +96,10 @@ pub trait ParallelIterator: Sized + Send {
     /// # use blitz::prelude::*;
     /// (0..5).into_par_iter().for_each_init(|| std::rc::Rc::new(1), |one, n| assert!(n + **one > 0));
     /// ```
-    fn for_each_init<OP, INIT, T>(self, init: INIT, op: OP)
+    #[track_caller]
+    fn for_each_init<OP, INIT: Fn() -> T + Sync + Send, T>(self, init: INIT, op: OP)
     where
         OP: Fn(&mut T, Self::Item) + Sync + Send,
-        INIT: Fn() -> T + Sync + Send,
     {
         self.map_init(init, op).for_each(|()| ());
     }
@@ -111,13 +108,12 @@ pub trait ParallelIterator: Sized + Send {
     /// loop end soon after.
     /// ```
     /// # use blitz::prelude::*;
-    /// let checked = (0..10).into_par_iter().try_for_each(|n| if n < 9 { Ok(()) } else { Err(n) });
-    /// assert_eq!(checked, Err(9));
+    /// assert!((0..10).into_par_iter().try_for_each(|n| (n < 9).then_some(())).is_none());
     /// ```
-    fn try_for_each<OP, R>(self, op: OP) -> R
+    #[track_caller]
+    fn try_for_each<OP, R: Try<Output = ()> + Send>(self, op: OP) -> R
     where
         OP: Fn(Self::Item) -> R + Sync + Send,
-        R: Try<Output = ()> + Send,
     {
         self.map(op).try_reduce(|| (), |(), ()| R::of(Continue(())))
     }
@@ -130,10 +126,10 @@ pub trait ParallelIterator: Sized + Send {
     /// (0..5).into_par_iter().try_for_each_with(send, |send, n| send.send(n)).unwrap();
     /// assert_eq!(receive.iter().sum::<i32>(), 10);
     /// ```
-    fn try_for_each_with<OP, T, R>(self, init: T, op: OP) -> R
+    #[track_caller]
+    fn try_for_each_with<OP, T: Clone + Send, R>(self, init: T, op: OP) -> R
     where
         OP: Fn(&mut T, Self::Item) -> R + Sync + Send,
-        T: Clone + Send,
         R: Try<Output = ()> + Send,
     {
         self.map_with(init, op).try_reduce(|| (), |(), ()| R::of(Continue(())))
@@ -143,14 +139,14 @@ pub trait ParallelIterator: Sized + Send {
     /// loop.
     /// ```
     /// # use blitz::prelude::*;
-    /// let checked = (0..9).into_par_iter().try_for_each_init(|| 9, |limit, n| (n < *limit).then_some(()));
-    /// assert_eq!(checked, Some(()));
+    /// let below = |limit: &mut i32, n: i32| (n < *limit).then_some(());
+    /// assert_eq!((0..9).into_par_iter().try_for_each_init(|| 9, below), Some(()));
     /// ```
-    fn try_for_each_init<OP, INIT, T, R>(self, init: INIT, op: OP) -> R
+    #[track_caller]
+    fn try_for_each_init<OP, INIT, T, R: Try<Output = ()> + Send>(self, init: INIT, op: OP) -> R
     where
         OP: Fn(&mut T, Self::Item) -> R + Sync + Send,
         INIT: Fn() -> T + Sync + Send,
-        R: Try<Output = ()> + Send,
     {
         self.map_init(init, op).try_reduce(|| (), |(), ()| R::of(Continue(())))
     }
@@ -160,6 +156,7 @@ pub trait ParallelIterator: Sized + Send {
     /// # use blitz::prelude::*;
     /// assert_eq!((0..10).into_par_iter().filter(|n| n % 3 == 0).count(), 4);
     /// ```
+    #[track_caller]
     fn count(self) -> usize {
         reduce(self, &Count)
     }
@@ -184,11 +181,9 @@ pub trait ParallelIterator: Sized + Send {
     /// });
     /// assert_eq!(words.sum::<usize>(), 2);
     /// ```
-    fn map_with<F, T, R>(self, init: T, f: F) -> MapWith<Self, T, F>
+    fn map_with<F, T: Clone + Send, R: Send>(self, init: T, f: F) -> MapWith<Self, T, F>
     where
         F: Fn(&mut T, Self::Item) -> R + Sync + Send,
-        T: Clone + Send,
-        R: Send,
     {
         MapWith { base: self, seed: init, f }
     }
@@ -201,11 +196,10 @@ pub trait ParallelIterator: Sized + Send {
     /// let sums = (0..4).into_par_iter().map_init(|| std::rc::Rc::new(1), |one, n| n + **one);
     /// assert_eq!(sums.collect::<Vec<i32>>(), [1, 2, 3, 4]);
     /// ```
-    fn map_init<F, INIT, T, R>(self, init: INIT, f: F) -> MapInit<Self, INIT, F>
+    fn map_init<F, INIT, T, R: Send>(self, init: INIT, f: F) -> MapInit<Self, INIT, F>
     where
         F: Fn(&mut T, Self::Item) -> R + Sync + Send,
         INIT: Fn() -> T + Sync + Send,
-        R: Send,
     {
         MapInit { base: self, init, f }
     }
@@ -281,10 +275,9 @@ pub trait ParallelIterator: Sized + Send {
     /// let items = (1..4).into_par_iter().flat_map(|n| vec![n; n]);
     /// assert_eq!(items.collect::<Vec<_>>(), [1, 2, 2, 3, 3, 3]);
     /// ```
-    fn flat_map<F, PI>(self, f: F) -> FlatMap<Self, F>
+    fn flat_map<F, PI: IntoParallelIterator>(self, f: F) -> FlatMap<Self, F>
     where
         F: Fn(Self::Item) -> PI + Sync + Send,
-        PI: IntoParallelIterator,
     {
         FlatMap { base: self, f }
     }
@@ -295,10 +288,9 @@ pub trait ParallelIterator: Sized + Send {
     /// let items = (1..4).into_par_iter().flat_map_iter(|n| std::iter::repeat(n).take(n));
     /// assert_eq!(items.collect::<Vec<_>>(), [1, 2, 2, 3, 3, 3]);
     /// ```
-    fn flat_map_iter<F, SI>(self, f: F) -> FlatMapIter<Self, F>
+    fn flat_map_iter<F, SI: IntoIterator<Item: Send>>(self, f: F) -> FlatMapIter<Self, F>
     where
         F: Fn(Self::Item) -> SI + Sync + Send,
-        SI: IntoIterator<Item: Send>,
     {
         FlatMapIter { base: self, f }
     }
@@ -333,10 +325,10 @@ pub trait ParallelIterator: Sized + Send {
     /// # use blitz::prelude::*;
     /// assert_eq!((1..5).into_par_iter().reduce(|| 0, |a, b| a + b), 10);
     /// ```
-    fn reduce<OP, ID>(self, identity: ID, op: OP) -> Self::Item
+    #[track_caller]
+    fn reduce<OP, ID: Fn() -> Self::Item + Sync + Send>(self, identity: ID, op: OP) -> Self::Item
     where
         OP: Fn(Self::Item, Self::Item) -> Self::Item + Sync + Send,
-        ID: Fn() -> Self::Item + Sync + Send,
     {
         reduce(self, &Reduce { identity, f: op })
     }
@@ -346,6 +338,7 @@ pub trait ParallelIterator: Sized + Send {
     /// # use blitz::prelude::*;
     /// assert_eq!((1..5).into_par_iter().reduce_with(|a, b| a * b), Some(24));
     /// ```
+    #[track_caller]
     fn reduce_with<OP>(self, op: OP) -> Option<Self::Item>
     where
         OP: Fn(Self::Item, Self::Item) -> Self::Item + Sync + Send,
@@ -360,10 +353,10 @@ pub trait ParallelIterator: Sized + Send {
     /// let sum = [1u8, 200, 100].par_iter().map(|&n| Some(n)).try_reduce(|| 0, |a, b| a.checked_add(b));
     /// assert_eq!(sum, None);
     /// ```
-    fn try_reduce<T, OP, ID>(self, identity: ID, op: OP) -> Self::Item
+    #[track_caller]
+    fn try_reduce<T, OP, ID: Fn() -> T + Sync + Send>(self, identity: ID, op: OP) -> Self::Item
     where
         OP: Fn(T, T) -> Self::Item + Sync + Send,
-        ID: Fn() -> T + Sync + Send,
         Self::Item: Try<Output = T>,
     {
         reduce(self, &TryReduce::new(identity, op))
@@ -376,6 +369,7 @@ pub trait ParallelIterator: Sized + Send {
     /// let sum = [1u8, 2].par_iter().map(|&n| Some(n)).try_reduce_with(|a, b| a.checked_add(b));
     /// assert_eq!(sum, Some(Some(3)));
     /// ```
+    #[track_caller]
     fn try_reduce_with<T, OP>(self, op: OP) -> Option<Self::Item>
     where
         OP: Fn(T, T) -> Self::Item + Sync + Send,
@@ -388,13 +382,11 @@ pub trait ParallelIterator: Sized + Send {
     /// workers, so reduce their results afterwards.
     /// ```
     /// # use blitz::prelude::*;
-    /// let sum = (0..10).into_par_iter().fold(|| 0, |a, b| a + b).sum::<i32>();
-    /// assert_eq!(sum, 45);
+    /// assert_eq!((0..10).into_par_iter().fold(|| 0, |a, b| a + b).sum::<i32>(), 45);
     /// ```
-    fn fold<T: Send, ID, F>(self, identity: ID, f: F) -> Fold<Self, ID, F>
+    fn fold<T: Send, ID: Fn() -> T + Sync + Send, F>(self, identity: ID, f: F) -> Fold<Self, ID, F>
     where
         F: Fn(T, Self::Item) -> T + Sync + Send,
-        ID: Fn() -> T + Sync + Send,
     {
         Fold { base: self, identity, f }
     }
@@ -433,11 +425,10 @@ pub trait ParallelIterator: Sized + Send {
     /// let parts = [1u8, 2].par_iter().try_fold_with(0u8, |a, &b| a.checked_add(b));
     /// assert_eq!(parts.try_reduce(|| 0, u8::checked_add), Some(3));
     /// ```
-    fn try_fold_with<F, T, R>(self, init: T, f: F) -> TryFoldWith<Self, R, T, F>
+    fn try_fold_with<F, T: Clone + Send, R>(self, init: T, f: F) -> TryFoldWith<Self, R, T, F>
     where
         F: Fn(T, Self::Item) -> R + Sync + Send,
         R: Try<Output = T> + Send,
-        T: Clone + Send,
     {
         TryFoldWith { base: self, seed: init, f, result: PhantomData }
     }
@@ -447,6 +438,7 @@ pub trait ParallelIterator: Sized + Send {
     /// # use blitz::prelude::*;
     /// assert_eq!((0..10).into_par_iter().sum::<i32>(), 45);
     /// ```
+    #[track_caller]
     fn sum<S: Sum<Self::Item> + Sum<S> + Send>(self) -> S {
         reduce(self, &Sums(PhantomData))
     }
@@ -456,6 +448,7 @@ pub trait ParallelIterator: Sized + Send {
     /// # use blitz::prelude::*;
     /// assert_eq!((1..6).into_par_iter().product::<i32>(), 120);
     /// ```
+    #[track_caller]
     fn product<P: Product<Self::Item> + Product<P> + Send>(self) -> P {
         reduce(self, &Products(PhantomData))
     }
@@ -465,6 +458,7 @@ pub trait ParallelIterator: Sized + Send {
     /// # use blitz::prelude::*;
     /// assert_eq!([3, 1, 2].par_iter().min(), Some(&1));
     /// ```
+    #[track_caller]
     fn min(self) -> Option<Self::Item>
     where
         Self::Item: Ord,
@@ -477,6 +471,7 @@ pub trait ParallelIterator: Sized + Send {
     /// # use blitz::prelude::*;
     /// assert_eq!([3i32, -4].par_iter().min_by(|a, b| a.abs().cmp(&b.abs())), Some(&3));
     /// ```
+    #[track_caller]
     fn min_by<F>(self, f: F) -> Option<Self::Item>
     where
         F: Fn(&Self::Item, &Self::Item) -> Ordering + Sync + Send,
@@ -489,6 +484,7 @@ pub trait ParallelIterator: Sized + Send {
     /// # use blitz::prelude::*;
     /// assert_eq!([3i32, -4].par_iter().min_by_key(|n| n.abs()), Some(&3));
     /// ```
+    #[track_caller]
     fn min_by_key<K: Ord + Send, F>(self, f: F) -> Option<Self::Item>
     where
         F: Fn(&Self::Item) -> K + Sync + Send,
@@ -502,6 +498,7 @@ pub trait ParallelIterator: Sized + Send {
     /// # use blitz::prelude::*;
     /// assert_eq!([3, 1, 2].par_iter().max(), Some(&3));
     /// ```
+    #[track_caller]
     fn max(self) -> Option<Self::Item>
     where
         Self::Item: Ord,
@@ -514,6 +511,7 @@ pub trait ParallelIterator: Sized + Send {
     /// # use blitz::prelude::*;
     /// assert_eq!([3i32, -4].par_iter().max_by(|a, b| a.abs().cmp(&b.abs())), Some(&-4));
     /// ```
+    #[track_caller]
     fn max_by<F>(self, f: F) -> Option<Self::Item>
     where
         F: Fn(&Self::Item, &Self::Item) -> Ordering + Sync + Send,
@@ -526,6 +524,7 @@ pub trait ParallelIterator: Sized + Send {
     /// # use blitz::prelude::*;
     /// assert_eq!([3i32, -4].par_iter().max_by_key(|n| n.abs()), Some(&-4));
     /// ```
+    #[track_caller]
     fn max_by_key<K: Ord + Send, F>(self, f: F) -> Option<Self::Item>
     where
         F: Fn(&Self::Item) -> K + Sync + Send,
@@ -548,6 +547,7 @@ pub trait ParallelIterator: Sized + Send {
     /// # use blitz::prelude::*;
     /// assert_eq!([1, 2, 3].par_iter().find_any(|&&n| n == 2), Some(&2));
     /// ```
+    #[track_caller]
     fn find_any(self, f: impl Fn(&Self::Item) -> bool + Sync + Send) -> Option<Self::Item> {
         reduce(self, &Find::any(|item| Some(item).filter(&f)))
     }
@@ -557,6 +557,7 @@ pub trait ParallelIterator: Sized + Send {
     /// # use blitz::prelude::*;
     /// assert_eq!((1..100).into_par_iter().find_first(|n| n % 10 == 0), Some(10));
     /// ```
+    #[track_caller]
     fn find_first(self, f: impl Fn(&Self::Item) -> bool + Sync + Send) -> Option<Self::Item> {
         reduce(self, &Find::first(|item| Some(item).filter(&f)))
     }
@@ -566,6 +567,7 @@ pub trait ParallelIterator: Sized + Send {
     /// # use blitz::prelude::*;
     /// assert_eq!((1..100).into_par_iter().find_last(|n| n % 10 == 0), Some(90));
     /// ```
+    #[track_caller]
     fn find_last(self, f: impl Fn(&Self::Item) -> bool + Sync + Send) -> Option<Self::Item> {
         reduce(self, &Find::last(|item| Some(item).filter(&f)))
     }
@@ -575,6 +577,7 @@ pub trait ParallelIterator: Sized + Send {
     /// # use blitz::prelude::*;
     /// assert_eq!(["x", "2"].par_iter().find_map_any(|text| text.parse().ok()), Some(2));
     /// ```
+    #[track_caller]
     fn find_map_any<F: Fn(Self::Item) -> Option<R> + Sync + Send, R: Send>(
         self,
         f: F,
@@ -587,6 +590,7 @@ pub trait ParallelIterator: Sized + Send {
     /// # use blitz::prelude::*;
     /// assert_eq!(["x", "2", "3"].par_iter().find_map_first(|text| text.parse().ok()), Some(2));
     /// ```
+    #[track_caller]
     fn find_map_first<F: Fn(Self::Item) -> Option<R> + Sync + Send, R: Send>(
         self,
         f: F,
@@ -599,6 +603,7 @@ pub trait ParallelIterator: Sized + Send {
     /// # use blitz::prelude::*;
     /// assert_eq!(["x", "2", "3"].par_iter().find_map_last(|text| text.parse().ok()), Some(3));
     /// ```
+    #[track_caller]
     fn find_map_last<F: Fn(Self::Item) -> Option<R> + Sync + Send, R: Send>(
         self,
         f: F,
@@ -608,6 +613,7 @@ pub trait ParallelIterator: Sized + Send {
 
     /// Does the same as [`find_any`](Self::find_any).
     #[deprecated(note = "use `find_any`, `find_first` or `find_last`")]
+    #[track_caller]
     fn find(self, f: impl Fn(&Self::Item) -> bool + Sync + Send) -> Option<Self::Item> {
         self.find_any(f)
     }
@@ -617,6 +623,7 @@ pub trait ParallelIterator: Sized + Send {
     /// # use blitz::prelude::*;
     /// assert!([1, 2, 3].par_iter().any(|&n| n > 2));
     /// ```
+    #[track_caller]
     fn any(self, f: impl Fn(Self::Item) -> bool + Sync + Send) -> bool {
         reduce(self, &Find::any(|item| f(item).then_some(()))).is_some()
     }
@@ -627,6 +634,7 @@ pub trait ParallelIterator: Sized + Send {
     /// # use blitz::prelude::*;
     /// assert!([1, 2, 3].par_iter().all(|&n| n > 0));
     /// ```
+    #[track_caller]
     fn all(self, f: impl Fn(Self::Item) -> bool + Sync + Send) -> bool {
         !self.any(|item| !f(item))
     }
@@ -664,6 +672,7 @@ pub trait ParallelIterator: Sized + Send {
     /// let all: Option<Vec<u8>> = "12x".par_chars().map(|c| c.to_digit(10).map(|n| n as u8)).collect();
     /// assert_eq!(all, None);
     /// ```
+    #[track_caller]
     fn collect<C: FromParallelIterator<Self::Item>>(self) -> C {
         C::from_par_iter(self)
     }
@@ -674,13 +683,12 @@ pub trait ParallelIterator: Sized + Send {
     /// let (numbers, letters): (Vec<_>, String) = vec![(1, 'a'), (2, 'b')].into_par_iter().unzip();
     /// assert_eq!((numbers, letters.as_str()), (vec![1, 2], "ab"));
     /// ```
-    fn unzip<A, B, FromA, FromB>(self) -> (FromA, FromB)
+    #[track_caller]
+    fn unzip<A: Send, B: Send, FromA, FromB>(self) -> (FromA, FromB)
     where
         Self: ParallelIterator<Item = (A, B)>,
         FromA: Default + ParallelExtend<A> + Send,
         FromB: Default + ParallelExtend<B> + Send,
-        A: Send,
-        B: Send,
     {
         let mut both = (FromA::default(), FromB::default());
         extend_both(self, Pairs, &mut both.0, &mut both.1);
@@ -693,11 +701,11 @@ pub trait ParallelIterator: Sized + Send {
     /// let (even, odd): (Vec<_>, Vec<_>) = (0..5).into_par_iter().partition(|n| n % 2 == 0);
     /// assert_eq!((even, odd), (vec![0, 2, 4], vec![1, 3]));
     /// ```
-    fn partition<A, B, F>(self, f: F) -> (A, B)
+    #[track_caller]
+    fn partition<A, B, F: Fn(&Self::Item) -> bool + Sync + Send>(self, f: F) -> (A, B)
     where
         A: Default + ParallelExtend<Self::Item> + Send,
         B: Default + ParallelExtend<Self::Item> + Send,
-        F: Fn(&Self::Item) -> bool + Sync + Send,
     {
         let mut both = (A::default(), B::default());
         extend_both(self, ByTest(f), &mut both.0, &mut both.1);
@@ -712,13 +720,12 @@ pub trait ParallelIterator: Sized + Send {
     ///     (0..4).into_par_iter().partition_map(|n| if n < 2 { Left(n) } else { Right(n as u8) });
     /// assert_eq!((a, b), (vec![0, 1], vec![2, 3]));
     /// ```
-    fn partition_map<A, B, F, L, R>(self, f: F) -> (A, B)
+    #[track_caller]
+    fn partition_map<A, B, F, L: Send, R: Send>(self, f: F) -> (A, B)
     where
         A: Default + ParallelExtend<L> + Send,
         B: Default + ParallelExtend<R> + Send,
         F: Fn(Self::Item) -> Either<L, R> + Sync + Send,
-        L: Send,
-        R: Send,
     {
         let mut both = (A::default(), B::default());
         extend_both(self, BySide(f), &mut both.0, &mut both.1);
@@ -786,15 +793,8 @@ pub trait ParallelIterator: Sized + Send {
     /// let parts = (0..100).into_par_iter().collect_vec_list();
     /// assert!(parts.into_iter().flatten().eq(0..100));
     /// ```
+    #[track_caller]
     fn collect_vec_list(self) -> LinkedList<Vec<Self::Item>> {
         reduce(self, &Parts::new())
     }
-}
-
-/// Returns the first or the second value. Drops the other one first, so that nothing is lost if its
-/// drop panics.
-fn one_of<T>(first: bool, a: T, b: T) -> T {
-    let (one, other) = if first { (a, b) } else { (b, a) };
-    drop(other);
-    one
 }

@@ -6,6 +6,7 @@ use super::unstable::unstable;
 use crate::iter::{IndexedParallelIterator, IntoParallelIterator, ParallelIterator};
 
 /// Sorts `slice` by the keys that `f` returns; equal items keep their order.
+#[track_caller]
 pub(crate) fn by_cached_key<T, K, F>(slice: &mut [T], f: F)
 where
     T: Send,

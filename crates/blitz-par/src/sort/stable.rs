@@ -9,6 +9,7 @@ use std::cmp::Ordering;
 use std::mem;
 
 /// Sorts `slice`; equal items keep their order.
+#[track_caller]
 pub(crate) fn stable<T, F>(slice: &mut [T], f: F)
 where
     T: Send,
@@ -25,6 +26,7 @@ where
 /// Sorts `slice` by `one`, or by `many` if it is long and there are several workers. Calls neither
 /// if a long slice is in order already. If `is_reversed` holds for each two neighbours, reverses
 /// the slice instead. `many` gets the length up to which a part is not cut.
+#[track_caller]
 pub(super) fn sort_by_length<T, F>(
     slice: &mut [T],
     f: &F,

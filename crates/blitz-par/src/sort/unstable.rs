@@ -8,6 +8,7 @@ use crate::here::Here;
 use std::cmp::Ordering;
 
 /// Sorts `slice`; equal items may change their order.
+#[track_caller]
 pub(crate) fn unstable<T, F>(slice: &mut [T], f: F)
 where
     T: Send,

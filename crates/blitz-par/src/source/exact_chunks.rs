@@ -63,6 +63,12 @@ macro_rules! remainder {
     ($name:ident) => {
         impl<'a, T> $name<'a, T> {
             /// Returns the remainder, which is too short for a chunk.
+            ///
+            /// ```
+            /// # use blitz::prelude::*;
+            /// assert_eq!([1, 2, 3].par_chunks_exact(2).remainder(), [3]);
+            /// assert_eq!([1, 2, 3].par_rchunks_exact(2).remainder(), [1]);
+            /// ```
             #[must_use]
             pub fn remainder(&self) -> &'a [T] {
                 self.remainder
@@ -76,17 +82,46 @@ macro_rules! remainder_mut {
     ($name:ident) => {
         impl<'a, T> $name<'a, T> {
             /// Returns the remainder, which is too short for a chunk.
+            ///
+            /// ```
+            /// # use blitz::prelude::*;
+            /// let mut numbers = [1, 2, 3];
+            /// numbers.par_chunks_exact_mut(2).remainder()[0] = 9;
+            /// assert_eq!(numbers, [1, 2, 9]);
+            /// numbers.par_rchunks_exact_mut(2).remainder()[0] = 8;
+            /// assert_eq!(numbers, [8, 2, 9]);
+            /// ```
             pub fn remainder(&mut self) -> &mut [T] {
                 self.remainder
             }
 
             /// Returns the remainder, with the lifetime of the slice.
+            ///
+            /// ```
+            /// # use blitz::prelude::*;
+            /// let mut numbers = [1, 2, 3];
+            /// let rest = numbers.par_chunks_exact_mut(2).into_remainder();
+            /// rest[0] = 9;
+            /// assert_eq!(numbers.par_rchunks_exact_mut(2).into_remainder(), [1]);
+            /// assert_eq!(numbers, [1, 2, 9]);
+            /// ```
             #[must_use]
             pub fn into_remainder(self) -> &'a mut [T] {
                 self.remainder
             }
 
             /// Returns the remainder once, and then an empty slice.
+            ///
+            /// ```
+            /// # use blitz::prelude::*;
+            /// let mut numbers = [1, 2, 3];
+            /// let mut chunks = numbers.par_rchunks_exact_mut(2);
+            /// let rest = chunks.take_remainder();
+            /// assert!(chunks.take_remainder().is_empty());
+            /// chunks.for_each(|chunk| chunk.reverse());
+            /// rest[0] = 9;
+            /// assert_eq!(numbers, [9, 3, 2]);
+            /// ```
             #[must_use]
             pub fn take_remainder(&mut self) -> &'a mut [T] {
                 take(&mut self.remainder)

@@ -9,6 +9,10 @@ use std::option;
 
 /// Iterator over the value inside an `Option` or a `Result`, if there is one.
 pub type IntoIter<T> = Source<Single<T>>;
+/// Iterator over a reference to the value, if there is one.
+pub type Iter<'a, T> = IntoIter<&'a T>;
+/// Iterator over a mutable reference to the value, if there is one.
+pub type IterMut<'a, T> = IntoIter<&'a mut T>;
 /// Iterator over one item: made by [`once`].
 pub type Once<T> = IntoIter<T>;
 /// Iterator over no items: made by [`empty`].

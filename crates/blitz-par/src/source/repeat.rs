@@ -48,6 +48,12 @@ pub fn repeat<T: Clone + Send>(item: T) -> Repeat<T> {
 
 impl<T: Clone + Send> Repeat<T> {
     /// Repeats the item `n` times.
+    ///
+    /// ```
+    /// use blitz::par::iter::repeat;
+    /// use blitz::prelude::*;
+    /// assert_eq!(repeat("ab").take(3).rev().collect::<String>(), "ababab");
+    /// ```
     pub fn take(self, n: usize) -> RepeatN<T> {
         repeat_n(self.piece.0, n)
     }
