@@ -127,7 +127,7 @@ fn must_be_file(seen: &Metadata) -> io::Result<()> {
 /// The file may have been replaced since its path was looked at. So this looks at the open file,
 /// and opens without blocking: a pipe without a writer would block a thread until there is one.
 async fn open(path: &Path) -> io::Result<(File, u64)> {
-    let flags = OFlags::NONBLOCK.bits().cast_signed();
+    let flags = OFlags::NONBLOCK.bits() as i32;
     let file = File::options().read(true).custom_flags(flags).open(path).await?;
     let seen = file.metadata().await?;
     must_be_file(&seen).map(|()| (file, seen.len()))
