@@ -45,6 +45,9 @@ pub(super) enum SizedJob {
 }
 
 impl SizedJob {
+    /// A computation of nothing.
+    pub(super) const EMPTY: Self = Self::Compute { items: 0 };
+
     /// A computation of about 0.3 ms without a fork.
     pub(super) fn short(pace: Pace) -> Self {
         Self::Compute { items: (288 << 10) / shrink(pace) }

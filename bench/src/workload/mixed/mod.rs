@@ -38,6 +38,9 @@ pub enum MixedWorkload {
         /// How many tasks.
         tasks: usize,
     },
+    /// One task that waits for an empty job, again and again: what a call from a task into the pool
+    /// for jobs costs, and the way back.
+    Bridge,
 }
 
 impl MixedWorkload {
@@ -58,7 +61,12 @@ impl MixedWorkload {
             }),
             Self::Waits { tasks } if rival == RivalKind::Limit => waits::even(workers, tasks, pace),
             Self::Waits { tasks } => {
-                with_hybrid!(rival, H => waits::open::<H>(workers, tasks, pace))
+                let job = job::SizedJob::short(pace);
+                with_hybrid!(rival, H => waits::open::<H>(workers, tasks, job, pace))
+            }
+            Self::Bridge => {
+                let job = job::SizedJob::EMPTY;
+                with_hybrid!(rival, H => waits::open::<H>(workers, 1, job, pace))
             }
         }
     }

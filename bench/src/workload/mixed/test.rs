@@ -83,6 +83,12 @@ fn tasks_that_wait_for_jobs() {
 }
 
 #[test]
+fn a_task_that_waits_for_empty_jobs() {
+    use RivalKind::{Blitz, SpawnCpu, TokioBlocking, TokioRayon};
+    each_has(&[Blitz, SpawnCpu, TokioRayon, TokioBlocking], &LATENCIES, MixedWorkload::Bridge);
+}
+
+#[test]
 fn unsuitable_rivals_are_refused() {
     let workload = MixedWorkload::Beside { talk: Talk::Echo(64), job: JobKind::Sum, in_flight: 1 };
     let open = |rival| Workload::Mixed(workload).open(rival, 1, Pace::Smoke);

@@ -1,4 +1,4 @@
-//! Measures how long tasks wait for short jobs: each of many tasks waits for one job after another.
+//! Measures how long tasks wait for short jobs: each of some tasks waits for one job after another.
 
 use std::time::Instant;
 
@@ -13,10 +13,10 @@ use crate::{
 pub(super) fn open<H: Hybrid>(
     workers: usize,
     tasks: usize,
+    job: SizedJob,
     pace: Pace,
 ) -> Result<Box<dyn Contest>, String> {
     let (runtime, jobs) = H::build(workers)?;
-    let job = SizedJob::short(pace);
     let expected = job.run::<Seq>(&mut ());
     Ok(Box::new(Waits::<H> { runtime, jobs, job, expected, tasks, rounds: pace.latencies() / 3 }))
 }
