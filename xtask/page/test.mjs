@@ -221,7 +221,7 @@ await browser(given, async (context) => {
     // Some seconds of history make the curves.
     await checks.until('there is history', () => page.evaluate(() => live.history.length > 12));
     await open(page, 'overview');
-    for (const part of ['due until fired', 'search until stolen']) {
+    for (const part of ['due until fired', 'search until stolen', 'stolen jobs', 'render']) {
       await checks.until('the overview measures “' + part + '”', async () => (await text(page)).includes(part));
     }
     for (const view of ['overview', 'workers', 'tasks']) {

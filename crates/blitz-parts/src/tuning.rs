@@ -538,6 +538,10 @@ pub const LIST_PART: usize = if MODELLED { 1 } else { 64 };
 /// How many types of tasks a worker counts separately. It counts all others together.
 pub const TYPES_MAX: usize = 1_000;
 
+/// How many names of regions a worker counts separately. It counts all others together. A region
+/// looks through them at its end, and programs have few.
+pub const REGIONS_MAX: usize = 64;
+
 /// If the watch finds a worker in the same poll or job in this many checks in a row, about one per
 /// millisecond, it counts a stall.
 pub const STALL_LOOKS: u32 = 20;

@@ -188,11 +188,11 @@ pub use blitz_io::{Backend, BackendChoice, fs, io, net, process, shutdown, signa
 // Looking inside.
 pub use blitz_core::{
     Analysis, Diagnostics, Dump, Explanation, Exposition, Histogram, MarkKind, PoolMetrics,
-    SignalDump, SignalMetrics, SliceKind, StallKind, StallReport, StateTimes, TaskDump, TaskFrame,
-    TaskInfo, TaskList, TaskMetrics, TaskStack, TaskState, Trace, TraceMark, TraceMetrics,
-    TraceSlice, TraceTrack, TraceTrigger, TypeMetrics, Unfinished, WaitEdge, WaitKind, WaitingTask,
-    WorkerDump, WorkerMetrics, analyze, diagnostics, dump, explain, metrics, probe, region,
-    scheduler, stalls, tasks, trace, unfinished,
+    RegionMetrics, SignalDump, SignalMetrics, SliceKind, StallKind, StallReport, StateTimes,
+    TaskDump, TaskFrame, TaskInfo, TaskList, TaskMetrics, TaskStack, TaskState, Trace, TraceMark,
+    TraceMetrics, TraceSlice, TraceTrack, TraceTrigger, TypeMetrics, Unfinished, WaitEdge,
+    WaitKind, WaitingTask, WorkerDump, WorkerMetrics, analyze, diagnostics, dump, explain, metrics,
+    probe, region, scheduler, stalls, tasks, trace, unfinished,
 };
 
 /// A page that shows pools to browsers and tools: see [`Builder::inspect`].

@@ -80,6 +80,7 @@ fn a_recorder_gets_every_value_with_the_name_of_its_pool() {
     let pool = Pool::builder().workers(2).spares(0).build().unwrap();
     pool.scope(|s| (0..10).for_each(|_| s.spawn(|_| ())));
     pool.spawn(async {}).join().unwrap();
+    pool.install(|| blitz::region("sum", || ()));
     let values = Values::default();
     // The poll is counted a moment after its task has ended.
     let metrics = loop {

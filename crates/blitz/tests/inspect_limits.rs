@@ -191,6 +191,9 @@ fn a_pool_that_ends_between_two_requests_is_over_for_all_of_them() {
         assert_eq!(other.address(), page.address());
         let page = page.address();
         let waits = pool.spawn(pending::<()>());
+        pool.install(|| blitz::region("load", || ()));
+        let regions = ask(page, "summary", "goes")["regions"].take();
+        assert_eq!((&regions[0]["name"], &regions[0]["runs"]), (&"load".into(), &"1".into()));
         for path in PATHS {
             assert_eq!(get(page, &format!("/api/v1/{path}?pool=goes")).0, "200", "{path}");
         }

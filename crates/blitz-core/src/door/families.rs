@@ -90,6 +90,7 @@ impl PoolMetrics {
         families.workers(self, per_worker);
         families.tasks(self);
         families.types(&self.types);
+        families.regions(self);
         families.histograms(self);
         families.rest(self);
         families.0
@@ -215,6 +216,17 @@ impl<'a> Families<'a> {
         self.add_by("type", rows.iter().map(|(name, polls, _)| (*name, *polls)));
         self.counter("blitz_type_busy_seconds", "Time in polls by type of task, estimated.");
         self.add_by("type", rows.iter().map(|(name, _, busy)| (*name, *busy)));
+    }
+
+    fn regions(&mut self, metrics: &PoolMetrics) {
+        let rows = || metrics.regions.iter();
+        self.counter("blitz_region_runs", "Regions that have ended, by name.");
+        self.add_by("region", rows().map(|row| (row.name, row.runs)));
+        self.counter("blitz_region_seconds", "Time from begin to end of regions, by name.");
+        self.add_by("region", rows().map(|row| (row.name, row.wall)));
+        let help = "Jobs stolen from workers while they ran a region, by its name.";
+        self.counter("blitz_region_stolen_jobs", help);
+        self.add_by("region", rows().map(|row| (row.name, row.stolen)));
     }
 
     fn histograms(&mut self, metrics: &'a PoolMetrics) {

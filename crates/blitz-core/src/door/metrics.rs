@@ -2,6 +2,7 @@
 
 #![forbid(unsafe_code)]
 
+use super::region_metrics::RegionMetrics;
 use super::schedstat::run_and_delay;
 use super::task_metrics::TaskMetrics;
 use super::type_metrics::{TraceMetrics, TypeMetrics};
@@ -153,6 +154,8 @@ pub struct PoolMetrics {
     pub blocking_delays: Histogram,
     /// Polls and times by type of task, the busiest type first.
     pub types: Vec<TypeMetrics>,
+    /// The [regions](crate::region()) by name, those with the longest time first.
+    pub regions: Vec<RegionMetrics>,
     /// Counts of the events recorded for [traces](crate::Pool::trace).
     pub trace: TraceMetrics,
 }
@@ -177,6 +180,7 @@ impl PoolMetrics {
             timer_lateness: team.timer_lateness.read(),
             blocking_delays: team.blocking_delays.read(),
             types: TypeMetrics::of(team),
+            regions: RegionMetrics::of(team),
             trace: TraceMetrics::of(team),
         }
     }

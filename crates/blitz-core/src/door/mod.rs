@@ -23,6 +23,7 @@ mod join_set;
 mod local_set;
 pub(crate) mod metrics;
 pub(crate) mod pool;
+pub(crate) mod region_metrics;
 mod schedstat;
 mod stalls;
 pub(crate) mod task_builder;

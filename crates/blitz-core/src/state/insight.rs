@@ -3,7 +3,7 @@
 #![forbid(unsafe_code)]
 
 use super::histogram::Times;
-use super::labels::TypeRow;
+use super::labels::{RegionRow, TypeRow};
 use blitz_parts::counter::Counter;
 use blitz_parts::prim::Mutex;
 use blitz_parts::recorder::Recorder;
@@ -17,6 +17,8 @@ pub(crate) struct Insight {
     pub(crate) recorder: Recorder,
     /// The types of tasks that this worker has polled.
     pub(crate) types: Slots<TypeRow>,
+    /// The names of regions that this worker has run.
+    pub(crate) regions: Slots<RegionRow>,
     pub(crate) polls: Times,
     /// How long tasks waited between becoming runnable and being polled.
     pub(crate) delays: Times,
@@ -39,6 +41,7 @@ impl Insight {
         Insight {
             recorder: Recorder::new(bytes),
             types: TypeRow::rows(),
+            regions: Slots::new(),
             polls: Times::default(),
             delays: Times::default(),
             jobs: Times::default(),

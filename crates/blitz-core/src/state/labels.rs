@@ -5,7 +5,7 @@
 use blitz_parts::counter::Counter;
 use blitz_parts::prim::{MODELLED, Mutex, MutexGuard};
 use blitz_parts::slots::Slots;
-use blitz_parts::tuning::TYPES_MAX;
+use blitz_parts::tuning::{REGIONS_MAX, TYPES_MAX};
 use std::cell::Cell;
 use std::collections::HashMap;
 use std::sync::PoisonError;
@@ -75,6 +75,36 @@ impl TypeRow {
         let rows = Slots::new();
         rows.add(TypeRow::new(Labels::OTHER));
         rows
+    }
+}
+
+/// A worker's counts for the regions of one name that it has run.
+pub(crate) struct RegionRow {
+    pub(crate) name: Label,
+    pub(crate) runs: Counter,
+    /// The ticks between begin and end.
+    pub(crate) ticks: Counter,
+    /// How many jobs other workers took from this worker meanwhile.
+    pub(crate) stolen: Counter,
+}
+
+impl RegionRow {
+    fn new(name: Label) -> RegionRow {
+        let [runs, ticks, stolen] = [const { Counter::new() }; 3];
+        RegionRow { name, runs, ticks, stolen }
+    }
+
+    /// The row of a name. Adds a row if there is none. Names beyond the limit share one row.
+    pub(crate) fn of(rows: &Slots<RegionRow>, name: Label) -> &RegionRow {
+        let known = rows.iter().find(|row| row.name == name);
+        known.unwrap_or_else(|| RegionRow::add(rows, name))
+    }
+
+    #[cold]
+    fn add(rows: &Slots<RegionRow>, name: Label) -> &RegionRow {
+        let name = if rows.len() < REGIONS_MAX { name } else { Labels::OTHER };
+        let known = rows.iter().find(|row| row.name == name);
+        known.unwrap_or_else(|| rows.add(RegionRow::new(name)).1)
     }
 }
 

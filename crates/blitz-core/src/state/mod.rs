@@ -45,7 +45,7 @@ pub use histogram::Histogram;
 pub(crate) use histogram::Times;
 pub use insight::StateTimes;
 pub(crate) use insight::{Idleness, Insight};
-pub(crate) use labels::{Label, LabelCache, Labels, TypeRow};
+pub(crate) use labels::{Label, LabelCache, Labels, RegionRow, TypeRow};
 pub(crate) use names::{NameEntry, Names};
 pub(crate) use owner_only::OwnerOnly;
 pub(crate) use plugging::Plugging;

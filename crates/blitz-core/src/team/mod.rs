@@ -18,7 +18,7 @@ pub(crate) use ambient::Inside;
 pub use driver::{PoolView, TimerLateness};
 pub(crate) use entered::{Entered, entered, is_entering_over};
 pub(crate) use latch::AnyLatch;
-pub(crate) use note::{Loot, Slept};
+pub(crate) use note::{Loot, NotedRegion, Slept};
 pub(crate) use owner::{OwnMarks, Owner, WorkerScope, current};
 pub(crate) use worker::{Order, Worker, taken};
 

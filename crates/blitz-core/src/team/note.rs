@@ -5,7 +5,7 @@
 use super::{Owner, Team, Worker};
 use crate::base::events;
 use crate::state::{
-    Detail, Duty, Idleness, Label, Labels, StallKind, TypeRow, coarse, since_stamp,
+    Detail, Duty, Idleness, Label, Labels, RegionRow, StallKind, TypeRow, coarse, since_stamp,
 };
 use blitz_parts::recorder::{Event, Kind, Lane};
 use blitz_parts::task::Runnable;
@@ -49,6 +49,14 @@ pub(crate) struct NotedPoll<'a> {
     task: u64,
     name: Label,
     row: Option<&'a TypeRow>,
+}
+
+/// A region that has begun.
+pub(crate) struct NotedRegion {
+    name: Label,
+    begin: u64,
+    /// How many jobs of the worker had been stolen before.
+    stolen: u64,
 }
 
 /// A job that is being timed.
@@ -272,16 +280,21 @@ impl<'a> Owner<'a> {
     }
 
     /// Notes that a region of this name begins on this worker.
-    pub(crate) fn note_region_begin(self, name: &'static str) {
-        if self.worker().insight.recorder.rare.is_on() {
-            let name = self.own().noted.names.number(&self.worker().team().labels, name);
-            self.note(Kind::REGION_BEGIN, 0, 0, name.0);
-        }
+    pub(crate) fn note_region_begin(self, name: &'static str) -> NotedRegion {
+        let name = self.own().noted.names.number(&self.worker().team().labels, name);
+        let begin = ticks::now();
+        self.note_at(begin, Kind::REGION_BEGIN, 0, 0, name.0);
+        NotedRegion { name, begin, stolen: self.deque.stolen() }
     }
 
     /// Notes that the newest region of this worker has ended.
-    pub(crate) fn note_region_end(self) {
-        self.note(Kind::REGION_END, 0, 0, 0);
+    pub(crate) fn note_region_end(self, region: &NotedRegion) {
+        let now = ticks::now();
+        let row = RegionRow::of(&self.worker().insight.regions, region.name);
+        row.runs.add(1);
+        row.ticks.add(now.saturating_sub(region.begin));
+        row.stolen.add(self.deque.stolen().saturating_sub(region.stolen));
+        self.note_at(now, Kind::REGION_END, 0, 0, 0);
     }
 }
 

@@ -394,11 +394,23 @@ function workerRows() {
     el('span', { class: 'n' }, percent(busyOf(worker.share))))));
 }
 
+/// Parts of computations that the program has named, since the pool was built.
+function regions() {
+  const rows = live.summary.regions;
+  if (!rows || !rows.length) return null;
+  const body = rows.slice(0, 20).map((row) => el('tr', null, el('td', { class: 'mono' }, row.name), el('td', { class: 'n' }, count(row.runs)),
+    el('td', { class: 'n' }, time(num(row.wall_ns) / Math.max(1, num(row.runs)))), el('td', { class: 'n' }, time(row.wall_ns)),
+    el('td', { class: 'n' }, count(num(row.stolen) / Math.max(1, num(row.runs))))));
+  const heads = [['runs', 'how many have ended'], ['mean', 'from begin to end'], ['all', 'from begin to end, together'], ['stolen jobs', 'per run: what other workers took; zero means that nothing ran in parallel']];
+  return panel('Regions', 'since the pool was built', null, el('div', { class: 'scroll' }, el('table', null, el('thead', null, el('tr', null,
+    el('th', null, 'name'), heads.map(([name, title]) => el('th', { class: 'n', title }, name)))), el('tbody', null, body))));
+}
+
 const overview = {
   title: 'Overview',
   update(root) {
     if (!live.summary) return root.replaceChildren(el('p', { class: 'empty' }, 'Waiting for the first reading …'));
-    root.replaceChildren(findings(), cards(), el('div', { class: 'columns' }, latencies(), workerRows()));
+    root.replaceChildren(findings(), cards(), el('div', { class: 'columns' }, latencies(), workerRows()), ...[regions()].filter(Boolean));
   },
 };
 

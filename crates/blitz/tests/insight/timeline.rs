@@ -243,3 +243,32 @@ fn traces_are_taken_while_workers_work() {
         });
     });
 }
+
+#[test]
+fn regions_are_counted_without_a_recorder() {
+    watched("regions_are_counted_without_a_recorder", |watch| {
+        let pool = watch.pool(Pool::builder().workers(2).trace_memory(0).build().unwrap());
+        pool.install(|| {
+            blitz::region("outer", || {
+                blitz::region("inner", || ());
+                blitz::region("inner", || ());
+            });
+            blitz::region("parallel", || {
+                let (send, receive) = std::sync::mpsc::channel();
+                // The first half ends only if the other worker takes the second half.
+                blitz::join(move || receive.recv().unwrap(), move || send.send(()).unwrap());
+            });
+        });
+        let metrics = pool.metrics();
+        let of = |name: &str| *metrics.regions.iter().find(|row| row.name == name).unwrap();
+        let (outer, inner, parallel) = (of("outer"), of("inner"), of("parallel"));
+        assert_eq!((outer.runs, inner.runs, parallel.runs), (1, 2, 1));
+        assert!(outer.wall >= inner.wall && !parallel.wall.is_zero(), "{metrics:?}");
+        assert_eq!((outer.stolen, inner.stolen, parallel.stolen), (0, 0, 1));
+        let text = metrics.to_prometheus();
+        for line in ["runs_total{region=\"inner\"} 2", "stolen_jobs_total{region=\"parallel\"} 1"] {
+            assert!(text.contains(&format!("\nblitz_region_{line}\n")), "{text}");
+        }
+        assert!(text.contains("\nblitz_region_seconds_total{region=\"outer\"} "), "{text}");
+    });
+}

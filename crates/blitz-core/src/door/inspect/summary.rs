@@ -4,6 +4,7 @@
 
 use crate::door::dump::json::{inner, list, object, string};
 use crate::door::metrics::PoolMetrics;
+use crate::door::region_metrics::RegionMetrics;
 use crate::state::{Histogram, StateTimes};
 use crate::team::Team;
 use blitz_parts::ticks;
@@ -55,6 +56,7 @@ pub(super) fn fields(team: &Team) -> String {
                 ("blocking", histogram(&metrics.blocking_delays)),
             ]),
         ),
+        ("regions", list(metrics.regions.iter().map(region))),
         ("jobs", big(total.jobs)),
         ("steals", big(total.steals_succeeded)),
         ("parks", big(total.parks)),
@@ -89,6 +91,15 @@ pub(super) fn states(time: &StateTimes) -> String {
         ("search", nanos(time.search)),
         ("driver", nanos(time.driver)),
         ("park", nanos(time.park)),
+    ])
+}
+
+fn region(row: &RegionMetrics) -> String {
+    object([
+        ("name", string(row.name)),
+        ("runs", big(row.runs)),
+        ("wall_ns", nanos(row.wall)),
+        ("stolen", big(row.stolen)),
     ])
 }
 
