@@ -141,7 +141,7 @@ fn deep(ladder: &mut Ladder, extent: Extent) {
             command(job, &[&["test"], &guest[..], &targets].concat())?;
             command(
                 job,
-                &[&["test"], &guest[..], &["--test", "signal_scheduler", "guest::"]].concat(),
+                &[&["test"], &guest[..], &["--test", "bitmap_scheduler", "guest::"]].concat(),
             )?;
             let docs = ["--package", "blitz-core", "--features", "tokio-guest", "--doc", "tokio"];
             command(job, &[&["test"], &docs[..]].concat())?;
@@ -178,9 +178,9 @@ fn deep(ladder: &mut Ladder, extent: Extent) {
             command(job, &["test", "--release", "--package", "blitz-rt", "--test", test])?;
         }
         let signal = ["test", "--release", "--package", "blitz-rt", "--test"];
-        let again = ["signal_scheduler", commands::STRESS_AGAIN];
+        let again = ["bitmap_scheduler", commands::STRESS_AGAIN];
         command(job, &[&signal[..], &again].concat())?;
-        command(job, &[&signal[..], &["signal_tree"]].concat())?;
+        command(job, &[&signal[..], &["bitmap_tree"]].concat())?;
         Ok(Done::Passed(format!("{}; signals", tests.join(", "))))
     });
     ladder.step("attack", "programs that have broken the pool; random mixes for a minute", |job| {

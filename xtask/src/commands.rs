@@ -25,7 +25,7 @@ const DEEP_STACKS: &str = "deep_nesting";
 /// Part of the names of tests whose signals may hit a sleeping thread.
 const SIGNALS_FROM_OUTSIDE: &str = "signal_from_outside";
 
-/// Part of the paths of stress tests in the target `signal_scheduler`, which runs them again on the
+/// Part of the paths of stress tests in the target `bitmap_scheduler`, which runs them again on the
 /// signal scheduler. There they are in modules such as `stress_net`; their own targets have no such
 /// modules. Optimised builds run them on both schedulers; sanitizer builds run them once, because
 /// they are slow.

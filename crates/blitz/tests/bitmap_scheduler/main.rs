@@ -7,8 +7,9 @@
 //! - without tasks: `here`, `install`, `join`, `scope`, `stress`, `traits`;
 //! - for the global pool or environment variables: `builder`, `callers`, `variables`;
 //! - with limits, filters or an allocator for the whole process: `guest_limits`, `memory`,
-//!   `net_limits`, `process_limits`, `seccomp`, `signal_allocations`;
-//! - with a scheduler of their own choice: `signal_fairness`, `signal_tree`, `signals`, `trace`;
+//!   `net_limits`, `process_limits`, `seccomp`, `bitmap_allocations`;
+//! - with a scheduler of their own choice: `bitmap_fairness`, `bitmap_promises`, `bitmap_tree`,
+//!   `trace`;
 //! - with a feature that only their own run turns on: `bridge`, `inspect_limits`, `inspect_pools`.
 #![cfg(target_os = "linux")]
 #![allow(clippy::duplicate_mod, reason = "each file brings its own `common`")]
