@@ -145,8 +145,9 @@ fn deep(ladder: &mut Ladder, extent: Extent) {
             )?;
             let docs = ["--package", "blitz-core", "--features", "tokio-guest", "--doc", "tokio"];
             command(job, &[&["test"], &docs[..]].concat())?;
-            let util = ["--package", "blitz-rt", "--features", "util", "--doc", "util"];
-            command(job, &[&["test"], &util[..]].concat())?;
+            // The pages of `docs/` and the examples of items behind features, too.
+            let docs = "macros,stream,metrics,tokio-guest,util";
+            command(job, &["test", "--package", "blitz-rt", "--features", docs, "--doc"])?;
             job.run(&mut user::docs().map_err(|error| error.to_string())?)?;
             passed()
         },
