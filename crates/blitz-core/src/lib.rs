@@ -43,9 +43,9 @@ pub use door::jobs::{yield_job, yield_local};
 pub use door::join_map::JoinMap;
 pub use door::metrics::{PoolMetrics, WorkerMetrics};
 pub use door::pool::{Pool, Runtime};
+pub use door::region_metrics::RegionMetrics;
 #[doc(hidden)]
 pub use door::task_builder::{Builder as TaskBuilder, name as task_name};
-pub use door::region_metrics::RegionMetrics;
 pub use door::task_info::{TaskInfo, TaskList, TaskState};
 pub use door::task_metrics::{SignalMetrics, TaskMetrics};
 pub use door::tasks::{block_in_place, block_on, spawn, spawn_blocking, try_spawn};

@@ -90,7 +90,7 @@ fn errors() {
 fn what_looks_inside() {
     each_is!(shared: blitz::Diagnostics, blitz::Histogram, blitz::Analysis<u8>);
     each_is!(shared: blitz::PoolMetrics, blitz::SignalMetrics, blitz::TaskMetrics, blitz::WorkerMetrics);
-    each_is!(shared: blitz::StateTimes, blitz::TypeMetrics, blitz::TraceMetrics);
+    each_is!(shared: blitz::StateTimes, blitz::TypeMetrics, blitz::TraceMetrics, blitz::RegionMetrics);
     each_is!(shared: blitz::Trace, blitz::TraceTrack, blitz::TraceSlice, blitz::TraceMark);
     each_is!(shared: blitz::Explanation, blitz::WaitingTask, blitz::WaitEdge, blitz::WaitKind);
     each_is!(shared: blitz::TaskStack, blitz::TaskFrame);

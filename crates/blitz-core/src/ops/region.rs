@@ -7,8 +7,8 @@ use crate::team::{NotedRegion, Owner, current};
 /// Calls `f` and shows the call by this name in the worker's [timeline](crate::Pool::trace).
 ///
 /// [`PoolMetrics::regions`](crate::PoolMetrics::regions) has the number of calls and their times by
-/// name. Regions nest. Jobs that `f` forks appear on the workers that run them. A region costs some tens
-/// of nanoseconds.
+/// name. Regions nest. Jobs that `f` forks appear on the workers that run them. A region costs some
+/// tens of nanoseconds.
 ///
 /// On a thread that is not a worker nothing is recorded. The thread that calls `block_on` or runs
 /// the body of `#[blitz::main]` is usually not a worker (an exception is
