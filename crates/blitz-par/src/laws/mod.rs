@@ -9,6 +9,7 @@ mod pieces;
 mod same;
 mod sorts;
 mod surface;
+mod units;
 
 use crate::script::play;
 use blitz_core::Pool;
