@@ -2,14 +2,14 @@
 
 #![forbid(unsafe_code)]
 
-use blitz_parts::bitmap::{Cursor, SignalWaker, SlotCache};
+use blitz_parts::bitmap::{BitmapWaker, Cursor, SlotCache};
 use blitz_parts::counter::Counter;
 use std::cell::{Cell, RefCell};
 
 /// One worker's marks and counts, which any thread may read.
 #[derive(Default)]
 pub(crate) struct BitmapMarks {
-    pub(crate) waker: SignalWaker,
+    pub(crate) waker: BitmapWaker,
     /// Permits taken.
     pub(crate) permits_taken: Counter,
     /// Tasks taken from the own part of the tree.

@@ -63,7 +63,7 @@
 //!   place.
 //! - **BITMAP-10** A task that is signalled after `close` is taken by the closer, or `signal`
 //!   returns `Closed` to its setter.
-//! - **BITMAP-11** Only the worker itself writes its [`SignalWaker`], and only dumps read it: no
+//! - **BITMAP-11** Only the worker itself writes its [`BitmapWaker`], and only dumps read it: no
 //!   look relies on it.
 //! - **BITMAP-12** Tasks of a partition leave in turn: a worker takes each of them once before it
 //!   takes any of them twice.
@@ -106,7 +106,7 @@ mod waker;
 pub use arena::{Position, SlotCache, SlotId};
 pub use crew::{Marked, Permit, Sleeper, Told};
 pub use tree::SummaryTree;
-pub use waker::{SignalWaker, WakerOwner};
+pub use waker::{BitmapWaker, WakerOwner};
 
 use crate::prim::{AcqRel, Mutex, MutexGuard, Relaxed, Step, broken, model_has_failed};
 use crate::slots::Slots;

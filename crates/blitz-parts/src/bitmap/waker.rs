@@ -7,7 +7,7 @@ use core::marker::PhantomData;
 const YIELD: u64 = 1;
 const TASKS: u64 = 1 << 1;
 
-/// One worker's status. The worker writes it through [`SignalWaker::owner`] (BITMAP-11); dumps read
+/// One worker's status. The worker writes it through [`BitmapWaker::owner`] (BITMAP-11); dumps read
 /// it.
 ///
 /// | bit of `status` | meaning |
@@ -15,7 +15,7 @@ const TASKS: u64 = 1 << 1;
 /// | 0 | there may be tasks in the worker's yield queue |
 /// | 1 | there were tasks in its partition when it looked last |
 #[derive(Debug, Default)]
-pub struct SignalWaker {
+pub struct BitmapWaker {
     status: AtomicU64,
     partition: AtomicU64,
 }
@@ -23,27 +23,27 @@ pub struct SignalWaker {
 /// The worker's end. Neither `Send` nor `Sync`: it stays on the thread that made it.
 ///
 /// ```compile_fail,E0277
-/// # use blitz_parts::bitmap::SignalWaker;
-/// let waker = SignalWaker::new();
+/// # use blitz_parts::bitmap::BitmapWaker;
+/// let waker = BitmapWaker::new();
 /// // SAFETY: no other thread uses the waker.
 /// let owner = unsafe { waker.owner() };
 /// std::thread::scope(|scope| _ = scope.spawn(|| owner.mark_yield()));
 /// ```
 #[derive(Clone, Copy, Debug)]
 pub struct WakerOwner<'a> {
-    waker: &'a SignalWaker,
+    waker: &'a BitmapWaker,
     stays_here: PhantomData<*mut ()>,
 }
 
-impl SignalWaker {
+impl BitmapWaker {
     /// Creates a status whose bits are all clear.
     ///
     /// ```
-    /// let waker = blitz_parts::bitmap::SignalWaker::new();
+    /// let waker = blitz_parts::bitmap::BitmapWaker::new();
     /// assert_eq!((waker.status(), waker.partition_summary()), (0, 0));
     /// ```
-    pub fn new() -> SignalWaker {
-        SignalWaker::default()
+    pub fn new() -> BitmapWaker {
+        BitmapWaker::default()
     }
 
     /// Returns the bits of the status.
@@ -94,8 +94,8 @@ impl WakerOwner<'_> {
     /// returns whether any may.
     ///
     /// ```
-    /// use blitz_parts::bitmap::{SignalWaker, Bitmap};
-    /// let (signals, waker) = (Bitmap::new(2), SignalWaker::new());
+    /// use blitz_parts::bitmap::{BitmapWaker, Bitmap};
+    /// let (signals, waker) = (Bitmap::new(2), BitmapWaker::new());
     /// // SAFETY: no other thread uses the waker.
     /// let owner = unsafe { waker.owner() };
     /// assert!(!owner.sync_partition_summary(signals.tree(), 0, 2));

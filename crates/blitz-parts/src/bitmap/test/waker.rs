@@ -1,17 +1,17 @@
 //! The hints of a worker about its own part of the tree.
 
 use super::Arena;
-use crate::bitmap::{Bitmap, Cursor, SignalWaker, SlotCache, SummaryTree, Told};
+use crate::bitmap::{Bitmap, BitmapWaker, Cursor, SlotCache, SummaryTree, Told};
 use crate::queue::fixture::Numbered;
 
 #[test]
 fn bitmap_11_a_waker_is_small() {
-    assert!(size_of::<SignalWaker>() <= 384);
+    assert!(size_of::<BitmapWaker>() <= 384);
 }
 
 #[test]
 fn bitmap_11_a_workers_bits_are_its_own() {
-    let waker = SignalWaker::new();
+    let waker = BitmapWaker::new();
     // SAFETY: no other thread uses the waker.
     let owner = unsafe { waker.owner() };
     assert!(!owner.try_unmark_yield());
@@ -34,7 +34,7 @@ fn bitmap_11_a_worker_knows_its_own_leaves() {
         task.set_place(signals.reserve(&mut stock, 4, task.header()));
         assert_eq!(signals.signal(task, || false).told, Told::Nobody);
     }
-    let waker = SignalWaker::new();
+    let waker = BitmapWaker::new();
     // SAFETY: no other thread uses the waker.
     let owner = unsafe { waker.owner() };
     let sync = |worker, workers| {
