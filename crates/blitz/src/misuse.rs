@@ -393,6 +393,20 @@ pub struct ItemsAreSent;
 /// ```
 pub struct ClosuresOfLoopsAreShared;
 
+/// Closures of a parallel iterator cannot capture an `Rc`, even if they only read it.
+///
+/// ```compile_fail,E0277
+/// use blitz::prelude::*;
+/// let limit = std::rc::Rc::new(2);
+/// assert_eq!((0..3).into_par_iter().filter(|n| *n < *limit).count(), 2);
+/// ```
+/// ```
+/// use blitz::prelude::*;
+/// let limit = std::sync::Arc::new(2);
+/// assert_eq!((0..3).into_par_iter().filter(|n| *n < *limit).count(), 2);
+/// ```
+pub struct ClosuresOfLoopsCaptureNoRc;
+
 /// Only iterators that know where each item is can be zipped.
 ///
 /// ```compile_fail,E0599
