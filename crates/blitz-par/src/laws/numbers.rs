@@ -2,7 +2,9 @@
 
 use super::everywhere;
 use crate::iter::repeat_n;
+use crate::piece::Piece;
 use crate::prelude::*;
+use std::ops::Range;
 
 #[test]
 fn windows_of_the_longest_slice_are_counted() {
@@ -54,6 +56,36 @@ fn characters_skip_surrogates() {
         assert_eq!(('\0'..=char::MAX).into_par_iter().count(), ('\0'..=char::MAX).count());
         assert_eq!(('z'..'a').into_par_iter().count(), 0);
     });
+}
+
+#[test]
+fn lengths_beyond_usize_do_not_overflow() {
+    fn len(range: &Range<i128>) -> u128 {
+        range.end.wrapping_sub(range.start) as u128
+    }
+    let octillion = 10_i128.pow(27);
+    let half = i128::MAX as u128;
+    for (range, expected) in [
+        (0..octillion, octillion as u128),
+        (-octillion..octillion, 2 * octillion as u128),
+        (i128::MIN..0, half + 1),
+        (i128::MIN..i128::MAX, u128::MAX),
+    ] {
+        assert_eq!(len(&range), expected);
+        assert_eq!(range.clone().into_par_iter().opt_len(), None);
+        // A cut leaves no item out, and its halves have lengths that differ by at most one.
+        let mut piece = range.into_par_iter().piece;
+        while piece.exact_len().is_none() {
+            let whole = piece.0.clone();
+            let right = piece.split_off(usize::MAX / 2).unwrap();
+            let (left, rest) = (&piece.0, &right.0);
+            assert_eq!((left.start, left.end, rest.end), (whole.start, rest.start, whole.end));
+            assert!(len(left).abs_diff(len(rest)) <= 1, "{left:?} and {rest:?}");
+            assert_eq!(len(left) + len(rest), len(&whole));
+            piece = right;
+        }
+        assert_eq!(piece.exact_len(), usize::try_from(len(&piece.0)).ok());
+    }
 }
 
 #[test]
