@@ -6,6 +6,7 @@ mod early;
 mod numbers;
 mod own;
 mod pieces;
+mod product;
 mod same;
 mod sorts;
 mod surface;
