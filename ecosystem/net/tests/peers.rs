@@ -18,6 +18,8 @@ const RABBITMQ: &str = "/usr/lib/rabbitmq/bin/rabbitmq-server";
 pub struct Peer {
     /// The processes, in the order in which they are ended.
     children: Vec<Child>,
+    /// The signal that ends them and their own child processes.
+    signal: &'static str,
     place: PathBuf,
     pub port: u16,
 }
@@ -35,7 +37,7 @@ impl Peer {
         };
         let output = child.stdout.take().unwrap();
         until_ready(output, "Ready to accept connections");
-        Some(Peer { children: vec![child], place, port })
+        Some(Peer { children: vec![child], signal: "-TERM", place, port })
     }
 
     /// Starts a RabbitMQ server with the user `guest`. If it is not installed or cannot be started,
@@ -82,7 +84,7 @@ impl Peer {
             return skip("rabbitmq-server cannot be started", &place);
         };
         let output = child.stdout.take().unwrap();
-        let peer = Peer { children: vec![child, epmd], place, port };
+        let peer = Peer { children: vec![child, epmd], signal: "-TERM", place, port };
         until_ready(output, "Server startup complete");
         Some(peer)
     }
@@ -131,17 +133,17 @@ impl Peer {
             .unwrap();
         let output = child.stderr.take().unwrap();
         until_ready(output, "ready to accept connections");
-        Some(Peer { children: vec![child], place, port })
+        // With another signal PostgreSQL would wait until its clients have gone.
+        Some(Peer { children: vec![child], signal: "-INT", place, port })
     }
 }
 
 impl Drop for Peer {
     fn drop(&mut self) {
         for child in &mut self.children {
-            // With this signal PostgreSQL and RabbitMQ also end their child processes. The signal
-            // of `Child::kill` would leave these behind.
+            // `Child::kill` would leave the child processes of PostgreSQL and RabbitMQ behind.
             let id = child.id().to_string();
-            let _ = Command::new("kill").args(["-INT", &id]).status();
+            let _ = Command::new("kill").args([self.signal, &id]).status();
             let _ = child.wait();
         }
         let _ = fs::remove_dir_all(&self.place);
