@@ -16,8 +16,8 @@ pub struct Entry {
     /// What works without a guest by a public trait or hook of the crate. The test `by_trait` shows
     /// it.
     pub by_trait: &'static str,
-    /// The feature of the crate that avoids the guest, and what it brings instead. Empty if there is
-    /// none. The test `by_feature` shows it.
+    /// The feature that avoids the guest, and what it brings instead; empty if there is none. The
+    /// test `by_feature` shows it.
     pub feature: &'static str,
     /// What needs a guest. The test `as_a_guest` shows it.
     pub guest: &'static str,
