@@ -9,7 +9,7 @@ use common::{wait_for, watched};
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
 use std::sync::mpsc::channel;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 static LIVE: AtomicUsize = AtomicUsize::new(0);
@@ -65,13 +65,18 @@ fn idle_phase(runtime: &Runtime) {
     wait_for(|| runtime.pool().dump().all_sleep);
 }
 
+/// Makes the tests of this file run one at a time, because they count the same bytes.
+fn alone() -> MutexGuard<'static, ()> {
+    static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
+    ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 /// Checks that a pool gives the memory of a burst back once it is idle again.
 ///
 /// Compares the bytes that are live before and after the burst, on both schedulers. `burst` returns
 /// when all of its work is done. At most `waiting` of its tasks wait at the same time.
 fn after(name: &'static str, waiting: usize, burst: impl Fn(&Runtime)) {
-    static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
-    let _alone = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
+    let _alone = alone();
     for (scheduler, slots) in [(Scheduler::Stealing, 0), (Scheduler::Signal, waiting)] {
         let allowed = KEPT + slots * SLOT;
         watched(name, |watch| {
@@ -266,4 +271,69 @@ fn sockets() {
             }
         });
     });
+}
+
+/// Lets spares take seats `rounds` times.
+fn call_spares(runtime: &Runtime, rounds: usize) {
+    for _ in 0..rounds {
+        let blocks = || async { blitz::block_in_place(std::thread::yield_now) };
+        let all: Vec<_> = (0..3).map(|_| runtime.spawn(blocks())).collect();
+        all.into_iter().for_each(|one| one.join().unwrap());
+    }
+}
+
+/// The bytes that 9,000 calls of spares, or 100 pools, may add. A leak of 16 bytes per call would be
+/// larger.
+const SLACK: usize = 64 << 10;
+
+/// How many parts a run has.
+const PARTS: usize = 20;
+
+#[test]
+fn spares_that_come_and_go_thousands_of_times() {
+    let _alone = alone();
+    for scheduler in [Scheduler::Stealing, Scheduler::Signal] {
+        watched("spares come and go", |watch| {
+            let builder = Runtime::builder().workers(WORKERS).spares(4).scheduler(scheduler);
+            let runtime = watch.runtime(builder.build().unwrap());
+            // What spares keep is bounded, but the bound may be reached late. A leak would add
+            // memory in each part of the run.
+            let part = || {
+                call_spares(&runtime, 3_000);
+                idle_phase(&runtime);
+                LIVE.load(SeqCst)
+            };
+            let mut most = part();
+            for _ in 0..PARTS {
+                let live = part();
+                if live <= most + SLACK {
+                    return;
+                }
+                most = live;
+            }
+            panic!("each of {PARTS} parts leaves memory, {scheduler:?}");
+        });
+    }
+}
+
+#[test]
+fn pools_whose_spares_served_leave_nothing() {
+    let _alone = alone();
+    for scheduler in [Scheduler::Stealing, Scheduler::Signal] {
+        // The watchdog does not learn of these pools: its handles would keep their memory.
+        watched("pools with spares", |_| {
+            let generation = || {
+                let builder = Runtime::builder().workers(WORKERS).spares(4).scheduler(scheduler);
+                let runtime = builder.build().unwrap();
+                call_spares(&runtime, 20);
+                assert!(runtime.metrics().spares <= 4);
+            };
+            // The first pools allocate what stays for the whole process.
+            (0..5).for_each(|_| generation());
+            let before = LIVE.load(SeqCst);
+            (0..100).for_each(|_| generation());
+            let kept = LIVE.load(SeqCst).saturating_sub(before);
+            assert!(kept <= SLACK, "{kept} bytes stay of 100 pools, {scheduler:?}");
+        });
+    }
 }
