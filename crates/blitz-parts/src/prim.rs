@@ -499,6 +499,8 @@ pub enum Step {
     WatchGivesSeats,
     /// `blitz-core`: a poster turns the watch on if no worker is woken for its work.
     WatchHearsOfWork,
+    /// `blitz-core`: a worker reads the pool's counters again once no worker is on relief.
+    AttentionEnds,
     /// `sleep`: a spare is counted as in service before it is counted as looking for work.
     SleepEntersFirst,
     /// `sleep`: a worker that leaves the service is counted in it as long as it counts as inactive.

@@ -16,7 +16,7 @@ use std::task::{Context, Poll, Wake, Waker};
 
 /// A driver whose events are wakers in a list. Its timers use a clock that advances when the pool
 /// is idle.
-struct Window {
+pub(super) struct Window {
     view: PoolView,
     state: Mutex<State>,
     news: Condvar,
@@ -55,7 +55,7 @@ impl Window {
         Ok(Arc::new(Window { view, state, news, inside, ends }))
     }
 
-    fn of(runtime: &Runtime) -> Arc<Window> {
+    pub(super) fn of(runtime: &Runtime) -> Arc<Window> {
         driver::of(&runtime.pool.handle(), Window::make).unwrap()
     }
 
@@ -155,7 +155,7 @@ impl Driver for Window {
 
 /// An event that happens once outside the pool. The driver delivers it.
 #[derive(Clone)]
-struct Socket(Arc<Mutex<Port>>);
+pub(super) struct Socket(Arc<Mutex<Port>>);
 
 #[derive(Default)]
 struct Port {
@@ -164,12 +164,12 @@ struct Port {
 }
 
 impl Socket {
-    fn new() -> Socket {
+    pub(super) fn new() -> Socket {
         Socket(Arc::default())
     }
 
     /// Makes the event happen, on any thread.
-    fn set(&self) {
+    pub(super) fn set(&self) {
         let mut port = self.0.lock().unwrap();
         port.is_ready = true;
         let waiting = std::mem::take(&mut port.waiting);
@@ -180,7 +180,7 @@ impl Socket {
     }
 
     /// Waits for the event.
-    async fn ready(&self, window: &Arc<Window>) {
+    pub(super) async fn ready(&self, window: &Arc<Window>) {
         poll_fn(|cx| {
             let mut port = self.0.lock().unwrap();
             if port.is_ready {

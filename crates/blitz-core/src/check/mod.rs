@@ -36,6 +36,7 @@ mod leaves;
 mod ledger;
 mod local;
 mod pools;
+mod relief;
 mod sets;
 mod shields;
 mod spares;

@@ -234,7 +234,9 @@ impl Team {
 
     /// Ends what [`call_at_forks`](Self::call_at_forks) began.
     pub(crate) fn end_call_at_forks(&self, worker: &Worker) {
-        worker.change_demand(&self.attentive, self.sleep.counters());
+        if !broken(Step::AttentionEnds) {
+            worker.change_demand(&self.attentive, self.sleep.counters());
+        }
     }
 
     /// The bitmap, if this team has the bitmap scheduler.
