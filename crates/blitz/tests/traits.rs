@@ -181,6 +181,26 @@ fn sources_of_parallel_loops() {
 }
 
 #[test]
+fn sources_by_the_names_of_rayon() {
+    use blitz::par::collections::{binary_heap, btree_map, btree_set, hash_map, hash_set};
+    use blitz::par::{collections::linked_list, option, result};
+    each_is!(shared: binary_heap::Drain<'static, u8>, binary_heap::IntoIter<u8>);
+    each_is!(shared: binary_heap::Iter<'static, u8>);
+    each_is!(shared: btree_map::IntoIter<u8, u8>, btree_map::Iter<'static, u8, u8>);
+    each_is!(shared: btree_map::IterMut<'static, u8, u8>);
+    each_is!(shared: btree_set::IntoIter<u8>, btree_set::Iter<'static, u8>);
+    each_is!(shared: hash_map::Drain<'static, u8, u8>, hash_map::IntoIter<u8, u8>);
+    each_is!(shared: hash_map::Iter<'static, u8, u8>, hash_map::IterMut<'static, u8, u8>);
+    each_is!(shared: hash_set::Drain<'static, u8>, hash_set::IntoIter<u8>);
+    each_is!(shared: hash_set::Iter<'static, u8>);
+    each_is!(shared: linked_list::IntoIter<u8>, linked_list::Iter<'static, u8>);
+    each_is!(shared: linked_list::IterMut<'static, u8>);
+    each_is!(shared: option::Iter<'static, u8>, option::IterMut<'static, u8>);
+    each_is!(shared: result::IntoIter<u8>, result::Iter<'static, u8>);
+    each_is!(shared: result::IterMut<'static, u8>);
+}
+
+#[test]
 fn adaptors_of_parallel_loops() {
     use blitz::par::iter;
     each_is!(shared: iter::Map<Base, Call>, iter::MapInit<Base, Call, Call>);
