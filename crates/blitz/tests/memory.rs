@@ -282,8 +282,8 @@ fn call_spares(runtime: &Runtime, rounds: usize) {
     }
 }
 
-/// The bytes that 9,000 calls of spares, or 100 pools, may add. A leak of 16 bytes per call would be
-/// larger.
+/// The bytes that 9,000 calls of spares, or 100 pools, may add. A leak of 16 bytes per call would
+/// be larger.
 const SLACK: usize = 64 << 10;
 
 /// How many parts a run has.
