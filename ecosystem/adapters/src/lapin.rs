@@ -1,4 +1,7 @@
 //! Connections of lapin to RabbitMQ on the pool.
+//!
+//! lapin 4.2 compiles only with a feature for some runtime, such as its `default-runtime`. A
+//! connection that is opened with [`BlitzKit`] does not use that runtime.
 
 use async_rs::traits::{Executor, Reactor, RuntimeKit};
 use async_rs::util::{Task, TaskImpl};
