@@ -253,6 +253,7 @@ fn a_lock_whose_holder_waits_for_a_timer_is_released() {
 
 /// A local task holds the lock of `std` while it waits for timers, sockets and tasks of the pool.
 #[test]
+#[allow(clippy::await_holding_lock, reason = "the test is about such a lock")]
 fn a_lock_whose_holder_is_a_local_task_that_waits_is_released() {
     for workers in SIZES {
         watched("lock of a local task", |watch| {
@@ -265,14 +266,11 @@ fn a_lock_whose_holder_is_a_local_task_that_waits_is_released() {
                 let set = blitz::LocalSet::new();
                 handle.block_on(set.run_until(async move {
                     let holder = blitz::spawn_local(async move {
-                        #[allow(clippy::await_holding_lock, reason = "the test is about that")]
-                        {
-                            let mut guard = held.lock().unwrap();
-                            locked.send(()).unwrap();
-                            is_wanted.await.unwrap();
-                            blitz::spawn(everything()).await.unwrap();
-                            *guard += 1;
-                        }
+                        let mut guard = held.lock().unwrap();
+                        locked.send(()).unwrap();
+                        is_wanted.await.unwrap();
+                        blitz::spawn(everything()).await.unwrap();
+                        *guard += 1;
                     });
                     holder.await.unwrap();
                 }));
