@@ -330,8 +330,8 @@ pub const DRIVER_TASKS_PART: usize = 32;
 /// for 1 to 4 ms.
 pub const CROWD_TRIAL: Duration = Duration::from_millis(8);
 
-/// Workers wait much for processors if they wait for more than `1 / CROWD_WAIT_PART` of the time of a
-/// trial, on average.
+/// Workers wait much for processors if they wait for more than `1 / CROWD_WAIT_PART` of the time
+/// of a trial, on average.
 pub const CROWD_WAIT_PART: u32 = 16;
 
 /// Of how many workers a trial reads the times that they waited: each costs the read of a small

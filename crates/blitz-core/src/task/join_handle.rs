@@ -132,7 +132,7 @@ impl<T> JoinHandle<T> {
     }
 }
 
-/// Lists a job among those that tasks await, if a poll of its handle was the first that was pending.
+/// Lists a job among those that tasks await, if the first poll of its handle was pending.
 #[inline]
 fn listed_if_pending<T, R>(job: &Arc<dyn JobHandle<T>>, polled: Polled<R>) -> Poll<R> {
     match polled {

@@ -33,8 +33,8 @@ fn step<T: Try>(f: impl Fn(T::Output, T::Output) -> T, acc: T::Output, item: T) 
     }
 }
 
-/// Merges two parts. If one of them has ended the loop, it wins; if both have, the left one wins. If
-/// the merge itself ends the loop, notes it in `is_over`.
+/// Merges two parts. If one of them has ended the loop, it wins; if both have, the left one wins.
+/// If the merge itself ends the loop, notes it in `is_over`.
 fn both<T: Try>(
     f: impl Fn(T::Output, T::Output) -> T,
     is_over: &AtomicBool,
