@@ -20,7 +20,6 @@ use std::future::Future;
 /// # blitz::block_on(async {
 /// // This is how openraft calls its runtime.
 /// let task = BlitzRuntime::<false>::spawn(async { 6 * 7 });
-
 /// BlitzRuntime::<false>::sleep(Duration::from_millis(1)).await;
 /// assert_eq!(task.await.unwrap(), 42);
 /// # });
