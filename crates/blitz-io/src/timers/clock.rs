@@ -3,7 +3,7 @@
 #![forbid(unsafe_code)]
 
 use blitz_core::driver::{is_any_clock_stopped, note_stopped_clock};
-use blitz_parts::prim::{AcqRel, Acquire, AtomicU64, Relaxed};
+use blitz_parts::prim::{AcqRel, Acquire, AtomicU64, Relaxed, Release};
 use blitz_parts::tuning::TICK;
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant as StdInstant};
@@ -87,10 +87,17 @@ pub(crate) fn standing_at(moment: StdInstant) -> Nanos {
 /// The value of `stands` while the clock runs: then it shows the system's time, plus an offset.
 const RUNS: u64 = u64::MAX;
 
+/// The value of `stands` while a thread pauses the clock: then it is about to show where the clock
+/// stands.
+const STOPS: u64 = RUNS - 1;
+
+/// The last moment at which a clock may stand.
+const LAST: Nanos = STOPS - 1;
+
 /// The clock of one runtime.
 #[derive(Debug)]
 pub(crate) struct Clock {
-    /// Nanoseconds since the epoch at which the paused clock stands, or [`RUNS`].
+    /// Nanoseconds since the epoch at which the paused clock stands, [`RUNS`] or [`STOPS`].
     stands: AtomicU64,
     /// By how many nanoseconds the running clock is ahead of the system's clock, modulo 2^64.
     ahead: AtomicU64,
@@ -112,6 +119,10 @@ impl Clock {
     pub(crate) fn now(&self) -> Nanos {
         loop {
             let stands = self.stands.load(Acquire);
+            if stands == STOPS {
+                self.wait_for_switch();
+                continue;
+            }
             if stands != RUNS {
                 return stands;
             }
@@ -138,14 +149,19 @@ impl Clock {
     pub(crate) fn stop(&self) {
         note_stopped_clock();
         let _switching = self.switch();
-        let stands = start_of(tick_after(self.now()));
-        if self.stands.compare_exchange(RUNS, stands, AcqRel, Relaxed).is_err() {
+        if self.stands.compare_exchange(RUNS, STOPS, AcqRel, Relaxed).is_err() {
             // The clock is paused already.
             return;
         }
-        // Until that exchange, other threads may have read later times of the running clock.
+        // From now on, no thread reads the running clock. So no thread has read a later time.
         let late = system_now().wrapping_add(self.ahead.load(Relaxed));
-        self.change(|stands| stands.max(start_of(tick_after(late))));
+        self.stands.store(start_of(tick_after(late)).min(LAST), Release);
+    }
+
+    /// Waits until the thread that pauses the clock is done.
+    #[cold]
+    fn wait_for_switch(&self) {
+        drop(self.switch());
     }
 
     /// Lets the clock run again, from where it stands.
@@ -164,13 +180,13 @@ impl Clock {
     /// Advances the paused clock by `time`. Returns false if it runs.
     pub(crate) fn advance(&self, time: Duration) -> bool {
         let time = nanos_in(time);
-        self.change(|stands| stands.saturating_add(time).min(RUNS - 1))
+        self.change(|stands| stands.saturating_add(time).min(LAST))
     }
 
     /// Advances the paused clock to the beginning of `tick`, or as far as possible; never back.
     /// Returns false if it runs.
     pub(crate) fn advance_to(&self, tick: u64) -> bool {
-        let least = start_of(tick).min(RUNS - 1);
+        let least = start_of(tick).min(LAST);
         self.change(|stands| stands.max(least))
     }
 
@@ -179,6 +195,11 @@ impl Clock {
     fn change(&self, change: impl Fn(Nanos) -> u64) -> bool {
         let mut stands = self.stands.load(Acquire);
         while stands != RUNS {
+            if stands == STOPS {
+                self.wait_for_switch();
+                stands = self.stands.load(Acquire);
+                continue;
+            }
             match self.stands.compare_exchange(stands, change(stands), AcqRel, Acquire) {
                 Ok(_) => return true,
                 Err(now) => stands = now,
