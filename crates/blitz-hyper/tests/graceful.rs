@@ -60,6 +60,10 @@ fn requests_that_have_begun_are_answered() {
         let (first, second) = (blitz::spawn(first), blitz::spawn(second));
         slow.begun.recv().await.unwrap();
         slow.begun.recv().await.unwrap();
+        // hyper's client asks its connection for an error once more after it has sent a request. If
+        // the shutdown came before that, the client would not wait for the answer. An answer to a
+        // later request shows that the client has asked.
+        text(two.send(request("GET", "/", "")).await.unwrap()).await;
         let mut idle = Client::http1(server.address).await;
         text(idle.send(request("GET", "/", "")).await.unwrap()).await;
         let mut silent = Client::http1(server.address).await;
