@@ -323,17 +323,20 @@ fn a_socket_of_another_pool_works_although_the_current_pool_has_ended() {
         let goes_on = watch.runtime(common::runtime(1));
         let (here, there) = goes_on.block_on(async { UnixStream::pair().unwrap() });
         let _current = handle.enter();
-        let sent = poll_once(here.send_owned(b"hello".to_vec()));
-        assert_eq!(sent.unwrap().0.unwrap(), 5);
-        let (received, buffer) = poll_once(there.recv_owned(vec![0; 8])).unwrap();
+        let sent = poll_to_end(here.send_owned(b"hello".to_vec()));
+        assert_eq!(sent.0.unwrap(), 5);
+        let (received, buffer) = poll_to_end(there.recv_owned(vec![0; 8]));
         assert_eq!(&buffer[..received.unwrap()], b"hello");
     });
 }
 
-/// Polls a future once. Returns `None` if it waits.
-fn poll_once<F: Future>(future: F) -> Option<F::Output> {
-    match pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
-        Poll::Ready(output) => Some(output),
-        Poll::Pending => None,
+/// Polls a future until it is ready, without another pool than the current one.
+fn poll_to_end<F: Future>(future: F) -> F::Output {
+    let mut future = pin!(future);
+    loop {
+        if let Poll::Ready(output) = future.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
+            return output;
+        }
+        std::thread::yield_now();
     }
 }
