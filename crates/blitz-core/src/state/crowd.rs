@@ -9,7 +9,7 @@
 //!          in two trials in a row, workers wait much
 //!   HELPED ──────────────────────────────────────────▶ ALONE
 //!      ▲   ◀── the pool polls less than before ────────┤
-//!      ├────── no worker has ended a trial in time ────┤
+//!      ├────── no worker had many tasks for a while ───┤
 //!      └────── no worker was woken for long enough ────┘
 //! ```
 //!
@@ -40,6 +40,8 @@ pub(crate) struct Crowd {
     mode: Mode,
     /// The begin of the current trial.
     begin: Option<Begin>,
+    /// When a worker had many tasks last.
+    last: Option<Instant>,
     /// How long the next time alone takes.
     alone_for: Duration,
     /// How long workers are helped after a time alone that was worse.
@@ -100,6 +102,7 @@ impl Crowd {
         Crowd {
             mode: Mode::helped(None),
             begin: None,
+            last: None,
             alone_for: CROWD_REST_MIN,
             helped_for: CROWD_REST_MIN,
         }
@@ -115,6 +118,7 @@ impl Crowd {
         if matches!(self.mode, Mode::Helped { until: Some(until), .. } if now < until) {
             return false;
         }
+        let last = self.last.replace(now);
         let passed = |begin: Begin| now.saturating_duration_since(begin.at);
         let begin = self.begin.filter(|&begin| passed(begin) < CROWD_TRIAL * 2);
         match begin {
@@ -123,7 +127,7 @@ impl Crowd {
                 let totals = totals();
                 self.mode = match begin {
                     Some(begin) => self.judge(now, &Trial::new(&begin, now, &totals)),
-                    None => self.begin_anew(now, &totals),
+                    None => self.begin_anew(now, last, &totals),
                 };
                 let goes_on = !matches!(self.mode, Mode::Helped { until: Some(_), .. });
                 self.begin = goes_on.then_some(Begin { worker, at: now, totals });
@@ -132,12 +136,18 @@ impl Crowd {
         matches!(self.mode, Mode::Alone(_))
     }
 
-    /// Returns the mode if a trial begins, and no worker has ended the trial before it.
-    fn begin_anew(&mut self, now: Instant, totals: &Totals) -> Mode {
+    /// Returns the mode if a trial begins, and the worker that began the trial before it has not
+    /// ended that trial. `last`: when a worker had many tasks before.
+    fn begin_anew(&mut self, now: Instant, last: Option<Instant>, totals: &Totals) -> Mode {
         if totals.waits.iter().all(Option::is_none) {
             return Mode::helped(Some(now + CROWD_REST_MAX));
         }
+        let paused = last.is_none_or(|last| now.saturating_duration_since(last) > CROWD_TRIAL);
         match self.mode {
+            // Another worker than before polls alone now.
+            Mode::Alone(alone) if !paused && now < alone.until => {
+                Mode::Alone(Alone { best: 0.0, verdict: now + CROWD_VERDICT, ..alone })
+            }
             // Nothing is known about this time alone, and the next one may end like it.
             Mode::Alone(_) => Mode::helped(Some(now + multiply(&mut self.helped_for, 2))),
             Mode::Helped { .. } => Mode::helped(None),
@@ -407,6 +417,25 @@ mod tests {
     }
 
     #[test]
+    fn another_worker_may_go_on_alone() {
+        let mut bench = Bench::new();
+        bench.begin_alone();
+        // Worker 0 sleeps, and worker 1 has the tasks.
+        for _ in 0..4 {
+            bench.now += CROWD_TRIAL / 2;
+            assert!(bench.is_alone(1));
+        }
+        // Now worker 1 has begun a trial. Two of its trials lead to a verdict.
+        for (polls, alone) in [(50, true), (50, false)] {
+            bench.now += CROWD_TRIAL / 2;
+            assert!(bench.is_alone(1), "the trial is not over");
+            bench.now += CROWD_TRIAL / 2;
+            bench.totals.polls += polls;
+            assert_eq!(bench.is_alone(1), alone);
+        }
+    }
+
+    #[test]
     fn a_trial_that_takes_longer_counts_by_its_length() {
         let mut bench = Bench::new();
         bench.begin_alone();
@@ -426,7 +455,7 @@ mod tests {
         assert!(!bench.is_alone(1), "worker 1 has not begun it");
         assert!(bench.is_alone(0));
         bench.now += CROWD_TRIAL * 2;
-        assert!(!bench.is_alone(1), "worker 1 ends the time alone, because worker 0 is gone");
+        assert!(!bench.is_alone(1), "worker 1 ends the time alone, because there was a pause");
         bench.now += CROWD_REST_MIN;
         assert!(!bench.is_alone(1), "worker 1 begins a trial");
         for alone in [false, true] {
