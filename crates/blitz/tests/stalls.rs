@@ -276,22 +276,32 @@ fn a_lock_whose_holder_is_a_local_task_that_waits_is_released() {
                 }));
             });
             is_locked.recv().unwrap();
-            let begun = Arc::new(AtomicUsize::new(0));
-            let wants = || {
-                let (lock, begun) = (lock.clone(), begun.clone());
-                runtime.spawn(async move {
-                    begun.fetch_add(1, SeqCst);
-                    *lock.lock().unwrap()
-                })
-            };
-            let all: Vec<_> = (0..workers).map(|_| wants()).collect();
-            wait_for(|| begun.load(SeqCst) == workers);
-            wanted.send(()).unwrap();
-            for one in all {
-                assert_eq!(one.join().unwrap(), 1);
-            }
+            block_workers(&runtime, wanted, move || *lock.lock().unwrap());
             outside.join().unwrap();
         });
+    }
+}
+
+/// Blocks every worker in `take`, and then lets the holder of the lock go on. `take` returns what
+/// the holder has written.
+fn block_workers(
+    runtime: &blitz::Runtime,
+    wanted: blitz::sync::oneshot::Sender<()>,
+    take: impl Fn() -> i32 + Clone + Send + 'static,
+) {
+    let (workers, begun) = (runtime.num_workers(), Arc::new(AtomicUsize::new(0)));
+    let wants = || {
+        let (take, begun) = (take.clone(), begun.clone());
+        runtime.spawn(async move {
+            begun.fetch_add(1, SeqCst);
+            take()
+        })
+    };
+    let all: Vec<_> = (0..workers).map(|_| wants()).collect();
+    wait_for(|| begun.load(SeqCst) == workers);
+    wanted.send(()).unwrap();
+    for one in all {
+        assert_eq!(one.join().unwrap(), 1);
     }
 }
 
@@ -313,21 +323,8 @@ fn a_lock_whose_holder_is_a_task_that_waits_is_released() {
                 *guard += 1;
             });
             is_locked.recv().unwrap();
-            let begun = Arc::new(AtomicUsize::new(0));
-            let wants = || {
-                let (lock, begun) = (lock.clone(), begun.clone());
-                runtime.spawn(async move {
-                    begun.fetch_add(1, SeqCst);
-                    // Blocks the worker's thread, as `Mutex::lock` of `std` does.
-                    *lock.blocking_lock()
-                })
-            };
-            let all: Vec<_> = (0..workers).map(|_| wants()).collect();
-            wait_for(|| begun.load(SeqCst) == workers);
-            wanted.send(()).unwrap();
-            for one in all {
-                assert_eq!(one.join().unwrap(), 1);
-            }
+            // Blocks the worker's thread, as `Mutex::lock` of `std` does.
+            block_workers(&runtime, wanted, move || *lock.blocking_lock());
             holder.join().unwrap();
         });
     }
