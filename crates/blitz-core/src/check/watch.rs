@@ -96,3 +96,41 @@ fn a_task_behind_its_spawner_is_rescued() {
 fn canary_the_watch_turns_itself_off_without_a_look() {
     canary(Step::WatchRestLooks, on_and_off);
 }
+
+/// Sets an event when it is dropped.
+struct SetsOnDrop(Event);
+
+impl Drop for SetsOnDrop {
+    fn drop(&mut self) {
+        self.0.set();
+    }
+}
+
+/// A task blocks its worker until the task in the slot of that worker is dropped. The runtime ends
+/// while the watch takes that task to the queue, perhaps after the other worker has left.
+fn rescue_at_the_end() {
+    let runtime = Runtime::new(2);
+    let begun = Event::new();
+    let stuck = runtime.spawn({
+        let begun = begun.clone();
+        async move {
+            let dropped = Event::new();
+            let sets = SetsOnDrop(dropped.clone());
+            let other = spawn(async move {
+                let _sets = sets;
+                Gate::new().passed().await;
+            });
+            begun.set();
+            dropped.wait();
+            drop(other);
+        }
+    });
+    begun.wait();
+    runtime.shut_down();
+    drop(stuck);
+}
+
+#[test]
+fn a_task_that_is_rescued_at_the_end_is_cancelled() {
+    check(4_000, rescue_at_the_end);
+}

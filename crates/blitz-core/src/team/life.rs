@@ -6,7 +6,7 @@ use super::{AnyLatch, Team, Worker};
 use crate::state::Duty;
 use blitz_parts::latch::OnceLatch;
 use blitz_parts::life::{Released, TasksHeld};
-use blitz_parts::prim::{Step, broken};
+use blitz_parts::prim::{SeqCst, Step, broken, fence};
 use std::sync::PoisonError;
 
 impl Team {
@@ -52,6 +52,9 @@ impl Team {
             // drops it.
             self.call_spare_for_end();
         }
+        // Either this thread sees a task that the watch has rescued, or the watch sees the end of
+        // tasks: see `rescued_one`.
+        fence(SeqCst);
         if self.has_task() {
             self.start_ending();
         }
@@ -81,10 +84,22 @@ impl Team {
         self.life.leaving() <= usize::from(self.adoption.is_here())
     }
 
+    /// Notes that the watch has moved a task from a stuck worker to the queue. If tasks end, the
+    /// other workers may have left while the watch held the task: then no worker cancels it.
+    pub(crate) fn rescued_one(&self) {
+        fence(SeqCst);
+        if self.tasks_end() {
+            self.start_ending();
+        }
+    }
+
     /// Starts, once, the thread that supervises the end of tasks. If the system starts no thread,
     /// tasks end without it.
     #[cold]
     fn start_ending(&self) {
+        if self.ending.get().is_some() {
+            return;
+        }
         if let Some(upward) = self.upward.get() {
             if let Ok(thread) = (upward.start_ending)(self) {
                 let _ = self.ending.set(thread);

@@ -17,8 +17,9 @@ use blitz_parts::tuning::{END_PERIOD, END_PERIOD_MAX, END_THREADS};
 use std::io;
 use std::sync::PoisonError;
 
-/// Starts the thread that supervises the end of tasks. It leaves when no task is left, or when only
-/// an adopted thread is left as a worker, for which the end does not wait.
+/// Starts the thread that supervises the end of tasks. It leaves when all workers have left, except
+/// perhaps an adopted thread, for which the end does not wait. It does not leave when it sees no
+/// task: the watch may hold one that it takes from a stuck worker to the queue.
 pub(super) fn start(team: &Team) -> io::Result<Thread> {
     spawn(team, see_tasks_end)
 }
@@ -40,14 +41,14 @@ fn see_tasks_end(team: &Team) {
     loop {
         // The last worker that leaves unparks this thread.
         park_for(wait);
-        let left = team.tasks_left();
-        if left == 0 || team.all_have_left() {
+        if team.all_have_left() {
             return;
         }
+        let left = team.tasks_left();
         if left < before {
             wait = END_PERIOD;
         } else {
-            if helpers < END_THREADS && spawn(team, cancel_here).is_ok() {
+            if left > 0 && helpers < END_THREADS && spawn(team, cancel_here).is_ok() {
                 helpers += 1;
             }
             wait = (wait * 2).min(END_PERIOD_MAX);

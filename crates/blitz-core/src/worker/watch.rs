@@ -321,6 +321,7 @@ fn rescue_tasks(team: &Team, worker: &Worker) {
         worker.queues.counters.rescued.add_shared(1);
         team.note_rescue(worker, &task);
         schedule_from_outside(team, task);
+        team.rescued_one();
     } else if team.config.stealing {
         relieve(team);
     }
