@@ -3,15 +3,15 @@
 //! A family is a metric with its samples. Scrapers expect each family once, with all its samples
 //! together. So, in each family, the samples of later pools follow those of the first pool.
 
-/// Merges texts in the format of Prometheus or OpenMetrics.
-pub(crate) fn merge(texts: &[String]) -> String {
+use crate::pools::MetricsFormat;
+
+/// Merges texts in `format`. The end that OpenMetrics demands is there even if there are no texts.
+pub(crate) fn merge(texts: &[String], format: MetricsFormat) -> String {
     let mut families: Vec<(&str, Vec<&str>, Vec<&str>)> = Vec::new();
-    let mut is_open = false;
     for text in texts {
         let mut current = None;
         for line in text.lines() {
             if line == "# EOF" {
-                is_open = true;
                 continue;
             }
             match line.strip_prefix("# ").and_then(|comment| comment.split(' ').nth(1)) {
@@ -44,7 +44,7 @@ pub(crate) fn merge(texts: &[String]) -> String {
             merged.push('\n');
         }
     }
-    if is_open {
+    if matches!(format, MetricsFormat::OpenMetrics) {
         merged.push_str("# EOF\n");
     }
     merged
@@ -53,6 +53,7 @@ pub(crate) fn merge(texts: &[String]) -> String {
 #[cfg(test)]
 mod tests {
     use super::merge;
+    use crate::pools::MetricsFormat::{OpenMetrics, Prometheus};
 
     #[test]
     fn each_family_appears_once() {
@@ -63,10 +64,13 @@ mod tests {
             )
         };
         assert_eq!(
-            merge(&[text("x"), text("y")]),
+            merge(&[text("x"), text("y")], OpenMetrics),
             "# HELP a What a is.\n# TYPE a counter\na{pool=\"x\"} 1\na{pool=\"y\"} 1\n\
              # HELP b What b is.\n# TYPE b gauge\nb{pool=\"x\"} 2\nb{pool=\"y\"} 2\n# EOF\n"
         );
-        assert_eq!(merge(&[]), "");
+        assert_eq!(
+            (merge(&[], Prometheus).as_str(), merge(&[], OpenMetrics).as_str()),
+            ("", "# EOF\n")
+        );
     }
 }

@@ -26,14 +26,15 @@
 //! | POST `/api/v1/probe` | polls waiting tasks, answers as `explain`; needs a token over TCP |
 //!
 //! `?pool=NAME` chooses a pool; the default is the oldest one, but for `/metrics` all pools. JSON
-//! answers are objects with `v` (the version, 1), `pid`, `program`, `pools` (names) and, except
-//! that of `/api/v1/pools`, `pool`. Numbers of 64 bits are strings. The answer to a request that is
-//! refused has only the fields `v` and `error`.
+//! answers, except traces, are objects with `v` (the version, 1), `pid`, `program`, `pools` (names)
+//! and, except that of `/api/v1/pools`, `pool`. Numbers of 64 bits are strings. The answer to a
+//! request that is refused has only the fields `v` and `error`.
 //!
 //! # Rules
 //!
-//! - The host that a client names has to be an address of the listener, `localhost` or a listed
-//!   name. Requests from pages of other origins are refused.
+//! - The host that a client of a page names has to be the address of the listener, a loopback
+//!   address, `localhost` or a listed name. If the listener has all addresses of the machine, every
+//!   IP address is accepted. Requests from pages of other origins are refused.
 //! - If a token is set, each request for data has to carry it: `Authorization: Bearer TOKEN`. An
 //!   address that other machines can reach needs a token. A Unix socket needs none: only its user
 //!   can open the file.

@@ -124,7 +124,7 @@ impl Pools {
         Pools { shown: self.shown.clone(), viewer: Viewer::Page(token) }
     }
 
-    /// The names of the pools that have not ended, the oldest first.
+    /// The names of the pools that the viewer may see and that have not ended, the oldest first.
     pub(crate) fn names(&self) -> Vec<Arc<str>> {
         self.alive().into_iter().map(|shown| shown.name).collect()
     }

@@ -1,6 +1,7 @@
 //! Settings of the page: its address, its token and its names.
 
 use crate::token::Token;
+use std::ffi::OsString;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
@@ -132,13 +133,17 @@ impl From<SocketAddr> for Inspect {
 /// If a value cannot be used. The error names the variable, and quotes the address but not the
 /// token.
 pub fn from_env() -> io::Result<Option<Inspect>> {
-    let variable = |name: &str| match std::env::var(name) {
-        Ok(value) => Ok(Some(value).filter(|value| !value.is_empty())),
-        Err(std::env::VarError::NotPresent) => Ok(None),
-        Err(error) => Err(io::Error::new(io::ErrorKind::InvalidInput, format!("{name}: {error}"))),
-    };
+    let variable = |name: &str| text_of(name, std::env::var_os(name));
     let Some(address) = variable("BLITZ_INSPECT")? else { return Ok(None) };
     of_variables(&address, variable("BLITZ_INSPECT_TOKEN")?.as_deref()).map(Some)
+}
+
+/// Returns the text of the variable `name`; `None` if it is missing or empty. An error does not quote
+/// the value, which may be a token.
+fn text_of(name: &str, value: Option<OsString>) -> io::Result<Option<String>> {
+    let Some(value) = value.filter(|value| !value.is_empty()) else { return Ok(None) };
+    let error = |_| io::Error::new(io::ErrorKind::InvalidInput, format!("{name} is not Unicode"));
+    value.into_string().map(Some).map_err(error)
 }
 
 fn of_variables(address: &str, token: Option<&str>) -> io::Result<Inspect> {
@@ -147,7 +152,7 @@ fn of_variables(address: &str, token: Option<&str>) -> io::Result<Inspect> {
     };
     let token = match token {
         None => None,
-        Some("random") => Some(Token::of_process()?),
+        Some("random") => Some(Token::of_process().map_err(named("BLITZ_INSPECT_TOKEN"))?),
         Some(token) => Some(Token::new(token).map_err(named("BLITZ_INSPECT_TOKEN"))?),
     };
     let settings = Inspect { token, ..Inspect::at(address) };
@@ -157,8 +162,21 @@ fn of_variables(address: &str, token: Option<&str>) -> io::Result<Inspect> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Inspect, of_variables, parse};
+    use super::{Inspect, of_variables, parse, text_of};
     use crate::token::Token;
+
+    #[cfg(unix)]
+    #[test]
+    fn an_error_does_not_quote_a_value_that_is_not_unicode() {
+        use std::os::unix::ffi::OsStringExt;
+
+        let value = std::ffi::OsString::from_vec(b"secret\xff".to_vec());
+        let error = text_of("BLITZ_INSPECT_TOKEN", Some(value)).unwrap_err().to_string();
+        assert_eq!(error, "BLITZ_INSPECT_TOKEN is not Unicode");
+        assert_eq!(text_of("A", Some("b".into())).unwrap().as_deref(), Some("b"));
+        assert_eq!(text_of("A", Some("".into())).unwrap(), None);
+        assert_eq!(text_of("A", None).unwrap(), None);
+    }
 
     #[test]
     fn short_addresses_mean_this_machine() {
