@@ -281,7 +281,7 @@ fn life_4_a_thread_that_sees_the_end_of_tasks_sees_the_holders_writes() {
 
 #[test]
 fn canary_the_end_of_tasks_is_not_released() {
-    canary(&[Step::LifeReleaseRelease], Some(3), section_beside_the_end);
+    canary(&[Step::LifeReleaseRelease], Some(3), look_beside_the_end_of_tasks);
 }
 
 /// Two workers and the handle leave.
