@@ -6,7 +6,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Every Rust, Markdown, manifest and SVG file of the workspace.
+/// Every Rust, Markdown, TOML and SVG file of the workspace.
 #[derive(Default)]
 pub struct Tree {
     pub files: Vec<File>,

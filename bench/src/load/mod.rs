@@ -51,7 +51,8 @@ pub struct Harvest {
     pub answers: u64,
     /// How long the clients took for their requests, including the answers.
     pub nanoseconds: f64,
-    /// The distribution of the time until a request has its answer, as far as it is known.
+    /// The distribution of the time until a request has its answer, as far as it is known. An open
+    /// loop adds how late it sent its requests.
     pub latencies: Sample,
 }
 

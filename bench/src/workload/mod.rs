@@ -223,7 +223,8 @@ impl Workload {
     #[must_use]
     pub fn settles_after(self, pace: Pace) -> Option<Duration> {
         match self {
-            // The waking threads fill the processors, so the kernel decides when workers run.
+            // The waking threads of a storm fill the processors, so the kernel decides when workers
+            // run. If two threads wake each other, it decides on which processors they run.
             Self::Tasks(workload) if workload.keeps_its_luck() => Some(Duration::from_secs(9)),
             // The clients need the same processors as the server, and the kernel decides which of
             // them runs when.

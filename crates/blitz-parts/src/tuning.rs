@@ -171,8 +171,8 @@ pub const BUDGET_PER_TICK: u32 = if MODELLED { 8 } else { 128 };
 /// rounds of maintenance ([`BUDGET_PER_TICK`]).
 pub const BUDGET_PER_POLL: u32 = 128;
 
-/// How long a task in the global queue should wait at most while a worker has tasks of its own
-/// (tasks document).
+/// How long mail, a job from outside or a task in the global queue should wait at most while a
+/// worker has tasks of its own (tasks document).
 pub const QUEUE_LATENCY_TARGET: Duration = Duration::from_millis(1);
 
 /// How long a worker polls its own tasks between two looks at the length of the queue. A look is
@@ -190,7 +190,9 @@ pub const FOREIGN_LOOK_EVERY: Duration = Duration::from_micros(10);
 /// never stop spawning, the worker's own tasks get at least half of the worker's time.
 pub const FOREIGN_LATENCY_TARGET: Duration = Duration::from_micros(50);
 
-/// Fewest and most polls between two looks at the global queue (tasks document).
+/// Fewest and most polls after which mail, jobs from outside and the global queue go before the
+/// worker's own tasks, once (tasks document). A worker may look at the queue more often: see
+/// [`FOREIGN_LOOK_EVERY`].
 pub const INTERVAL_MIN: u32 = if MODELLED { 2 } else { 8 };
 /// See [`INTERVAL_MIN`].
 pub const INTERVAL_MAX: u32 = if MODELLED { 4 } else { 255 };
@@ -200,8 +202,8 @@ pub const INTERVAL_MAX: u32 = if MODELLED { 4 } else { 255 };
 pub const POLL_TIME_ASSUMED: Duration = Duration::from_micros(50);
 
 /// One poll in this many is timed: two readings of the clock cost as much as three short polls. The
-/// interval between two looks at the global queue is computed anew as often ([`BUDGET_PER_TICK`]).
-/// One slow poll that is timed makes the interval short.
+/// intervals between two looks beyond the worker's own tasks are computed anew as often
+/// ([`BUDGET_PER_TICK`]). One slow poll that is timed makes them short.
 pub const POLLS_PER_SAMPLE: u32 = if MODELLED { 4 } else { 128 };
 
 /// An emptied queue keeps its memory for this many entries: enough for an ordinary burst. The
@@ -252,9 +254,9 @@ pub const WATCH_PERIOD_MAX: Duration = Duration::from_millis(2);
 /// whose polls take more than 30 us each has fewer.
 pub const WATCH_BRISK_POLLS: u64 = 32;
 
-/// After this many checks in a row in which no work waited and a worker was in the driver, the
-/// watch sleeps until it is needed again. The number is large enough that waking the watch is rare,
-/// and small enough that an idle pool is quiet at once.
+/// After this many checks in a row in which no work waited and a worker had the lease of the
+/// driver, if there is one, the watch sleeps until it is needed again. The number is large enough
+/// that waking the watch is rare, and small enough that an idle pool is quiet at once.
 pub const WATCH_LOOKS_IDLE: u32 = if MODELLED { 2 } else { 16 };
 
 /// How often workers ask for the watch between two attempts to start its thread, once an attempt

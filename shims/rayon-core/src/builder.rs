@@ -100,7 +100,8 @@ where
     ///
     /// # Errors
     /// If a thread cannot be started, if the current thread was to be used and is in a pool
-    /// already, or if `BLITZ_WAIT` is set to anything but `descendants`.
+    /// already, or if a name of a thread contains a zero byte. Also if a variable has a value that
+    /// cannot be used: `BLITZ_WAIT`, `BLITZ_SCHEDULER` or `BLITZ_STALLS`.
     pub fn build(self) -> Result<ThreadPool, ThreadPoolBuildError> {
         let (builder, named, spawn) = self.into_parts().map_err(ThreadPoolBuildError::new)?;
         let pool = spawn.build(Sealed(()), builder, named).map_err(ThreadPoolBuildError::new)?;
@@ -112,7 +113,7 @@ where
     ///
     /// # Errors
     /// Returns the errors of [`ThreadPoolBuilder::build`], and an error if the global pool exists
-    /// already.
+    /// already or if `BLITZ_WORKERS` would count and cannot be used.
     pub fn build_global(self) -> Result<(), ThreadPoolBuildError> {
         let (builder, named, spawn) = self.into_parts().map_err(ThreadPoolBuildError::new)?;
         spawn.build_global(Sealed(()), builder, named).map_err(ThreadPoolBuildError::new)?;
@@ -151,7 +152,9 @@ impl<S> ThreadPoolBuilder<S> {
     }
 
     /// Sets the number of threads. 0, the default, means the value of `RAYON_NUM_THREADS` or of
-    /// `RAYON_RS_NUM_CPUS`, else one per core.
+    /// `RAYON_RS_NUM_CPUS`, else one per core. For
+    /// [`build_global`](ThreadPoolBuilder::build_global), `BLITZ_WORKERS` comes before the number
+    /// of cores.
     pub fn num_threads(mut self, num_threads: usize) -> Self {
         self.num_threads = num_threads;
         self

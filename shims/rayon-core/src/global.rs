@@ -62,10 +62,12 @@ where
     blitz_core::join_context(oper_a, oper_b)
 }
 
-/// Starts a detached job. The spawning thread runs its jobs newest first.
+/// Starts a detached job. The spawning thread runs its newest job first, and now and then the
+/// oldest one. It runs jobs that tasks of `blitz-core` have spawned oldest first.
 ///
 /// # Panics
-/// A panic of `func` goes to the pool's panic handler; without one the process aborts.
+/// A panic of `func` goes to the pool's panic handler. Without one the process aborts. A pool that
+/// Blitz's own builder has built prints a line on standard error instead.
 pub fn spawn<F>(func: F)
 where
     F: FnOnce() + Send + 'static,

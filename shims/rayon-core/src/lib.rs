@@ -17,6 +17,9 @@
 //! | `BLITZ_WAIT=descendants` | a waiting thread runs only descendants of the job that it waits for; another value is an error |
 //! | `BLITZ_SHIM_PROOF=FILE` | the process appends a line with its pools' counters when it ends |
 //!
+//! An empty `BLITZ_WAIT` counts as unset. `BLITZ_SCHEDULER` and `BLITZ_STALLS` mean the same as for
+//! other pools of `blitz-core`.
+//!
 //! # What differs from the original
 //! - [`ThreadPoolBuilder::breadth_first`] is accepted and ignored.
 //! - Threads that the pool starts itself are named `blitz-0` … unless `thread_name` says otherwise.

@@ -20,7 +20,7 @@ const DUMP_LIMIT: Duration = Duration::from_secs(5);
 /// How many of the operations under way are printed.
 const SHOWN: usize = 200;
 
-/// The number of operations that have ended.
+/// How often there was progress: ends of operations, late calls, beginnings and ends of rounds.
 static DONE: AtomicU64 = AtomicU64::new(0);
 static NEXT: AtomicU64 = AtomicU64::new(0);
 static UNDER_WAY: [Mutex<BTreeMap<u64, Entry>>; SHARDS] =
@@ -46,7 +46,8 @@ pub fn progress() {
     DONE.fetch_add(1, Relaxed);
 }
 
-/// How many operations have ended since the program began.
+/// How often there was progress since the program began. Nearly always it is the end of an
+/// operation.
 #[must_use]
 pub fn done() -> u64 {
     DONE.load(Relaxed)

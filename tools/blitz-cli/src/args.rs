@@ -210,8 +210,9 @@ fn workers(text: &str) -> Result<usize, String> {
 /// What to measure and how long.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Args)]
 pub struct BenchArgs {
-    /// Take about a minute, with only a few of the async and io cases, and without the groups
-    /// mixed, signal, par, insight and rayon (the default)
+    /// Take about a minute, with only a few of the async and io cases, without the cases of scopes
+    /// (fork-join/spawn-*) and without the groups mixed, signal, par, insight and rayon (the
+    /// default)
     #[arg(long)]
     quick: bool,
 

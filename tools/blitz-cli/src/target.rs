@@ -14,8 +14,8 @@ pub fn folder() -> Result<PathBuf, Failure> {
     Ok(seen_from(&here, env::var_os("CARGO_TARGET_DIR").map(PathBuf::from)))
 }
 
-/// The configured target folder; otherwise that of the workspace around `here`; otherwise one in
-/// `here`.
+/// The folder that `CARGO_TARGET_DIR` has named (`told`); otherwise that of the workspace around
+/// `here`; otherwise one in `here`. Cargo's configuration files are not read.
 fn seen_from(here: &Path, told: Option<PathBuf>) -> PathBuf {
     told.map(|told| here.join(told)).unwrap_or_else(|| {
         let root = here.ancestors().find(|folder| folder.join("Cargo.lock").is_file());

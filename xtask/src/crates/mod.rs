@@ -155,7 +155,8 @@ fn way_of(test: &str) -> &str {
     test.rsplit("::").next().unwrap_or(test)
 }
 
-/// The result of each test of a package, by name; `None` if it cannot be built.
+/// The result of each test of a package, by name; `None` if the package cannot be built, or if one
+/// of its programs hangs or crashes without a failed test.
 fn run_package(
     folder: &Path,
     package: &str,

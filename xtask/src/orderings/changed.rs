@@ -7,7 +7,8 @@ use std::io;
 use std::process::Command;
 
 /// The folders of blitz-parts whose files differ from the last commit that HEAD shares with the
-/// main branch. If HEAD is that commit itself, compares with the commit before.
+/// main branch. If HEAD is that commit itself, or if there is no `origin/main`, compares with the
+/// commit before. Changes that are not committed count, too.
 ///
 /// # Errors
 /// If git fails, or if a shallow clone lacks the commit to compare with.
@@ -18,7 +19,7 @@ pub fn folders() -> io::Result<BTreeSet<String>> {
         Some(main) => main,
         None => match git(&["rev-parse", "HEAD~1"]) {
             Ok(parent) => parent,
-            // The first commit has no parent: then nothing differs.
+            // The first commit has no parent: then only changes that are not committed differ.
             Err(_) if git(&["rev-parse", "--is-shallow-repository"])?.trim() == "false" => head,
             Err(why) => {
                 let advice = "the clone is shallow, fetch the commit before HEAD";

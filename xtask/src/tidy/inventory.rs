@@ -1,4 +1,5 @@
-//! Counts the unsafe code of published crates, and compares the counts with SECURITY.md.
+//! Counts the unsafe code of the crates in `crates/` and `shims/`, and compares the counts with
+//! SECURITY.md.
 
 use super::Report;
 use crate::source::{Token, starts_with};
@@ -117,7 +118,8 @@ impl std::fmt::Display for Counts {
     }
 }
 
-/// The folder of the crate that `path` belongs to, if the crate is published.
+/// The folder of the crate that `path` belongs to, if `path` is a source of a crate in `crates/` or
+/// `shims/`.
 fn published(path: &str) -> Option<&str> {
     let mut parts = path.splitn(4, '/');
     let (place, name, folder) = (parts.next()?, parts.next()?, parts.next()?);

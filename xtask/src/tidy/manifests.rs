@@ -1,4 +1,5 @@
-//! Checks that every package inherits edition, licence, lints and minimum compiler.
+//! Checks that every package inherits edition, licence, lints and minimum compiler. Packages that
+//! are workspaces of their own inherit nothing, so they are left out.
 
 use super::Report;
 use crate::tree::Tree;

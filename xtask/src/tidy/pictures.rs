@@ -6,7 +6,7 @@ use crate::tree::Tree;
 const PICTURE: &str = "docs/images/fork.svg";
 const PROGRAM: &str = "crates/blitz/examples/draw_trace.rs";
 
-/// What precedes each caption in the program: the kind of a moment.
+/// How the captions begin in the program: a quotation mark, then the kind of a moment.
 const KINDS: &[&str] = &["\"fork: ", "\"wake: ", "\"steal: ", "\"sleep: "];
 
 /// What ends each caption in the picture.

@@ -31,7 +31,8 @@ pub(super) fn heavy() -> bool {
     }
     let passed = membarrier(MembarrierCommand::PrivateExpedited).is_ok();
     if !passed {
-        // Only a seccomp filter refuses a registered process, and a filter is never removed.
+        // A registered process is refused by a seccomp filter, which is never removed, or because
+        // the kernel lacks memory, which hardly ever happens. Treat both as permanent.
         REFUSED.store(true, Relaxed);
     }
     passed

@@ -1,13 +1,13 @@
 //! An asymmetric fence pair: the frequent side pays nothing, the rare side pays for both.
 //!
 //! # Who calls it
-//! `light`: the owner of a deque, several times per fork; a worker that announces a task (`sleep`)
-//! or asks for the watch (`watch`). `heavy`: a worker that is about to sleep, or that has found
-//! work and looks for more; a thief that makes a stuck worker's private jobs public; a thread that
-//! counts private jobs; the watch before it rests. `after_exchange`: all users of `bitmap`; a
-//! worker that begins to poll a task (`task`); thieves of a large ring, and the owner that leaves
-//! that ring (`deque`). [`Reliance`]: the team, for a sleeper between its heavy fence and its last
-//! look.
+//! `light`: the owner of a deque, several times per fork; a worker that announces a task (`sleep`);
+//! any thread that asks for the watch (`watch`). `heavy`: a worker that is about to sleep, or that
+//! has found work and looks for more; a thief that makes a stuck worker's private jobs public; a
+//! thread that counts private jobs; the watch before it rests. `after_exchange`: all users of
+//! `bitmap`; a worker that begins to poll a task (`task`); thieves of a large ring, and the owner
+//! that leaves that ring (`deque`). [`Reliance`]: the team, for a sleeper between its heavy fence
+//! and its last look.
 //!
 //! # State
 //! Whether the pair is available: decided once per process, and taken back at most once

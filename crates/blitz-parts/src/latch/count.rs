@@ -17,7 +17,8 @@ impl<L: Latch> CountLatch<L> {
         CountLatch { left: AtomicUsize::new(count), inner }
     }
 
-    /// Makes the latch need one more decrement. The caller itself still owes a decrement.
+    /// Makes the latch need one more decrement. Call it only while a decrement is certainly owed,
+    /// for example by the caller itself: the latch must not have been set.
     pub fn increment(&self) {
         let old = self.left.fetch_add(1, Relaxed);
         debug_assert_ne!(old, 0, "the latch was set already");

@@ -364,13 +364,14 @@ impl Life {
         self.late.load(Acquire) > 0 // O10
     }
 
-    /// Notes that a worker thread, or the builder, has begun.
+    /// Notes that a worker thread, or the builder, has begun. For a worker thread that will never
+    /// begin, another thread calls this.
     pub fn count_in(&self) {
         // SAFETY: the latch is a part of `self` and alive; each participant gives up its own count.
         unsafe { CountLatch::set(&raw const self.started) };
     }
 
-    /// Returns when every worker thread and the builder have begun.
+    /// Returns when every worker thread and the builder have been counted in.
     pub fn wait_started(&self) {
         self.started.inner().wait();
     }

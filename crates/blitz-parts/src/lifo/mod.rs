@@ -1,8 +1,9 @@
-//! Holds the task that a worker scheduled last. Its data is still in the cache, so it runs next.
+//! Holds the task that a worker scheduled last. Its data is still in the cache, so it usually runs
+//! next.
 //!
 //! # Who calls it
-//! Its worker (the owner): `put`, `take`. The thread that relieves an owner stuck in one poll:
-//! `take`.
+//! Its worker (the owner): `put`, `take`. The watch, if the owner is stuck in one poll: `take`. A
+//! thread that cancels all tasks at the end: `take`.
 //!
 //! # State
 //! | value | meaning | who sets |

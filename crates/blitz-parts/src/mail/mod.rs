@@ -2,14 +2,15 @@
 //! thread that disowns the mailbox runs the job.
 //!
 //! # Who calls it
-//! Any thread: [`Mailbox::post`]. The mailbox's worker: [`Mailbox::take_all`]. When the worker
-//! leaves for good, it or its substitute: [`Mailbox::disown`]. Caller: `blitz-core/worker`.
+//! Any thread: [`Mailbox::post`]. The mailbox's worker: [`Mailbox::take_all`]. A worker that leaves
+//! for good, or the thread that counts out a worker that could not be started:
+//! [`Mailbox::disown`], perhaps several times. Caller: `blitz-core/worker`.
 //!
 //! # State
 //! | word | meaning | who sets | who clears |
 //! |---|---|---|---|
 //! | `mail` | jobs that wait, an [`Injector`] | senders | the worker; the thread that disowns the mailbox; a sender that finds the worker gone |
-//! | `gone` | this worker has no thread any more, and gets none | `disown`, once | never |
+//! | `gone` | the worker leaves for good, or could not be started: no later thread will be it | `disown` | never |
 //!
 //! # Transitions
 //! ```text

@@ -131,8 +131,8 @@ enum Outcome {
 ///
 /// Whether staying awake pays off depends on the jobs and on the load of the machine. So a thread
 /// keeps doing it while it pays off, and otherwise tries it again from time to time. One lost time
-/// slice costs as much as hundreds of wake-ups. So after a harmful try the thread pauses longer
-/// than after a vain one, and longer after each further harmful try.
+/// slice costs as much as hundreds of wake-ups. So after a harmful try the thread pauses at least
+/// as long as after any vain one, and after further harmful tries ever longer, up to a limit.
 #[derive(Debug)]
 struct Habit {
     /// How many more vain tries in a row are allowed until the thread pauses.

@@ -191,7 +191,9 @@ impl Readiness {
     }
 
     /// Returns the ready part of `interest`. If nothing is ready, the task is woken later. One task
-    /// per direction can wait in this way: a newer task replaces the task that waited before.
+    /// per direction can wait in this way: a newer task replaces the task that waited before. For
+    /// [errors alone](Interest::ERROR) a task has to wait by [`poll_listed`](Self::poll_listed):
+    /// they have no direction, so this function would keep no waker.
     ///
     /// # Errors
     /// If nothing is ready, and no more events will come.
@@ -312,7 +314,8 @@ impl Readiness {
         self.lock().for_each(each);
     }
 
-    /// How many tasks wait.
+    /// How many tasks wait. A task that waits in both directions by [`poll`](Self::poll) counts
+    /// twice.
     pub fn waiting(&self) -> usize {
         self.lock().len()
     }

@@ -33,7 +33,7 @@ struct Listed {
 /// The direction in which a task waits for a descriptor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Direction {
-    /// The task waits to read, or for a priority event.
+    /// The task waits to read, for a priority event, or for errors alone.
     Read,
     /// The task waits to write.
     Write,

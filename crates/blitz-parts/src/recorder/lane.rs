@@ -23,7 +23,8 @@ type Slot = [AtomicU64; 2];
 pub struct Snapshot {
     /// The oldest first.
     pub events: Vec<Event>,
-    /// How many events were ever recorded, including those that are not among `events`.
+    /// How many events there ever were, including those that are not among `events` and those that
+    /// were lost.
     pub recorded: u64,
     /// How many events were dropped instead of recorded.
     pub lost: u64,

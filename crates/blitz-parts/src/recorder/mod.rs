@@ -84,7 +84,7 @@ const RARE_PART: usize = 5;
 /// of their own.
 #[derive(Debug)]
 pub struct Recorder {
-    /// Polls and jobs.
+    /// Polls, jobs and wakes.
     pub busy: Lane,
     /// All other events.
     pub rare: Lane,

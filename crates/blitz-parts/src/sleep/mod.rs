@@ -14,7 +14,7 @@
 //! # State
 //! | where | bits | meaning | who sets | who clears |
 //! |---|---|---|---|---|
-//! | counters | sleeping, 0-15 | registered sleepers | the sleeper | its waker; the sleeper if it never slept |
+//! | counters | sleeping, 0-15 | registered sleepers | the sleeper | its waker; the sleeper if no waker took it out of its sleep |
 //! | counters | inactive, 16-31 | workers that run nothing | the worker | the worker |
 //! | counters | JEC, 32-63 | even: a worker is sleepy; odd: posted since | poster even→odd | sleeper odd→even |
 //! | parked | bit i | worker i may be SLEEPY or SLEEPING | worker i | worker i |
@@ -54,7 +54,8 @@
 //!   worker awake, by a sleeper in its last look, or by a sleeper that the poster woke.
 //! - **SLEEP-2** `sleeping` is the number of registered sleepers: it never goes below zero and is
 //!   zero when no worker sleeps. The waker of a SLEEPING worker decrements it. A sleeper that
-//!   leaves before it slept decrements it itself. No other thread does.
+//!   leaves before it slept, or that an event in the driver wakes, decrements it itself. No other
+//!   thread does.
 //! - **SLEEP-3** A worker that stops being inactive while work is left wakes another *before* it
 //!   runs what it found; so the wake-up for one posted job is never used up by another job.
 //! - **SLEEP-4** A worker that is not idle forks privately and only reads the counters relaxed.
@@ -350,10 +351,10 @@ impl Sleep {
         Idle { rounds: 0, sleepy_at, snapshot: 0, searches, outside: false, straight: false }
     }
 
-    /// As `start_looking`, for a worker that does not wait for a latch. If its recent work came
-    /// from the driver, and the lease is free, it goes straight there: an event wakes the worker as
-    /// soon as a poll would have shown it. Meanwhile other threads have the core, perhaps the
-    /// thread that will cause the event.
+    /// As `start_looking`, for a worker that does not wait for a latch. With the adaptive policy,
+    /// if its recent work came from the driver, the lease is free and no worker is on relief, it
+    /// goes straight there: an event wakes the worker as soon as a poll would have shown it.
+    /// Meanwhile other threads have the core, perhaps the thread that will cause the event.
     pub fn start_looking_outside(&self, bed: BedOwner<'_>) -> Idle {
         let mut idle = self.start_looking(bed);
         idle.outside = true;
@@ -534,7 +535,7 @@ impl Sleep {
         lease
     }
 
-    /// Plugs in `driver`: from now on the last sleeper waits in it. Returns false if there was a
+    /// Plugs in `driver`: from now on one of the sleepers waits in it. Returns false if there was a
     /// driver already.
     pub fn plug(&self, driver: Arc<dyn Driver>) -> bool {
         let first = self.slot.plug(driver);
@@ -559,7 +560,8 @@ impl Sleep {
 
     /// Takes the lease, if there is a driver, no worker has it, and no other worker is on relief.
     ///
-    /// The relief worker comes back to the driver, so workers with seats leave the driver to it.
+    /// The relief worker comes back to the driver, so workers with seats leave the driver to it. At
+    /// the pool's end they do not.
     fn take_lease(&self, index: usize) -> Option<DriverLease<'_>> {
         let relief = self.relief.worker(); // O16
         let is_left = relief.is_none_or(|on_relief| on_relief == index) || self.is_stopping();
@@ -571,13 +573,13 @@ impl Sleep {
         self.take_lease(bed.index())
     }
 
-    /// Whether there is a driver without a worker in it.
+    /// Whether there is a driver, and no worker has the lease.
     pub fn lease_is_free(&self) -> bool {
         self.lease_free_since().is_some()
     }
 
-    /// The number of visits to the driver, if there is a driver and no worker in it. If two calls
-    /// return the same number, no worker was there in between.
+    /// The number of visits to the driver, if there is a driver and no worker has the lease. If two
+    /// calls return the same number, no worker had the lease in between.
     pub fn lease_free_since(&self) -> Option<usize> {
         self.slot.visits_if_free()
     }

@@ -14,7 +14,8 @@ use core::ptr::NonNull;
 use core::task::{Context, Poll, Waker};
 
 /// The join side of a task: one per task. Dropping it detaches the task. An output that exists
-/// already is dropped with the handle, and a panic that was not fetched is reported.
+/// already is dropped with the handle. A panic that was not fetched goes to the scheduler's
+/// [late report](super::Scheduler::late_report), if there is one.
 ///
 /// A handle is one word, so that it moves in a register. A flag beside the pointer would be written
 /// as one byte and read together with its neighbours, and the processor would stall on that read.

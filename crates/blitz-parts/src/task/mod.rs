@@ -16,7 +16,7 @@
 //! | 25 | CANCELLED | to be cancelled when no shield is left | set by aborts |
 //! | 26 | JOIN_INTEREST | the join handle exists | cleared by the handle unless COMPLETE |
 //! | 27 | JOIN_WAKER | the handle's waker is in the header | the handle, until COMPLETE |
-//! | 28 | LINKED | the task is in its list | the runner, the closer of the list |
+//! | 28 | LINKED | the task is in its list, or was when it ended | set by the runner, cleared by the closer of the list |
 //! | 29 | KILLED | to be cancelled even if it has shields | set by the closer of the list |
 //! | 30 | FAILED | COMPLETE without an output: cancelled or panicked | set by the runner with COMPLETE |
 //! | 16-23 | life | IDLE 0, SCHEDULED 1, RUNNING 2, COMPLETE 3 | see below |

@@ -24,11 +24,12 @@ const SHIELDS: u64 = 0xff * SHIELD;
 const NOTIFIED: u64 = 1 << 24;
 /// To be cancelled as soon as no shield forbids it.
 const CANCELLED: u64 = 1 << 25;
-/// The join handle exists and has not seen the task's end.
+/// The join handle exists. Stays set if the task ends first.
 const JOIN_INTEREST: u64 = 1 << 26;
 /// The join handle has left a waker in the header.
 const JOIN_WAKER: u64 = 1 << 27;
-/// The task is in an owned list, which has a reference of its own.
+/// The task is in an owned list, which has a reference of its own. Stays set when the runner takes
+/// the task out at its end.
 const LINKED: u64 = 1 << 28;
 /// To be cancelled even if shielded: the runtime is ending.
 const KILLED: u64 = 1 << 29;
@@ -80,7 +81,8 @@ pub enum Life {
 pub struct Glance {
     /// Its state.
     pub life: Life,
-    /// References that may wake it: wakers, and `TaskRef`s except the caller's own.
+    /// References that may wake it: wakers, and `TaskRef`s except the caller's own. For a task that
+    /// has ended the number may be too small.
     pub wakers: usize,
 }
 

@@ -28,7 +28,8 @@ pub(super) unsafe fn borrowed(
     ManuallyDrop::new(unsafe { Waker::from_raw(raw) })
 }
 
-/// Returns the task that `waker` wakes, if it is a waker of this module.
+/// Returns the task that `waker` wakes, if it is an ordinary waker of this module. The waker that a
+/// probed task is polled with is not, but its clones are.
 #[inline]
 pub(super) fn header_of(waker: &Waker) -> Option<NonNull<Header>> {
     let ours = core::ptr::eq(waker.vtable(), &VTABLE);
@@ -36,8 +37,9 @@ pub(super) fn header_of(waker: &Waker) -> Option<NonNull<Header>> {
     ours.then(|| unsafe { header(waker.data()) })
 }
 
-/// Returns the address of the task that `waker` wakes, if it is a waker of this module. It is the
-/// same as [`TaskRef::address`](super::TaskRef::address).
+/// Returns the address of the task that `waker` wakes, if it is an ordinary waker of this module: a
+/// task's waker, but not the one that a probed task is polled with. The address is the same as
+/// [`TaskRef::address`](super::TaskRef::address).
 ///
 /// ```
 /// assert_eq!(blitz_parts::task::task_of(core::task::Waker::noop()), None);
@@ -46,7 +48,8 @@ pub fn task_of(waker: &Waker) -> Option<usize> {
     header_of(waker).map(|header| header.addr().get())
 }
 
-/// Whether `waker` is the task's own waker, and not a wrapper of another future around it.
+/// Whether `waker` is the task's own waker, and not a wrapper of another future around it. Returns
+/// false for the waker that a probed task is polled with.
 ///
 /// ```
 /// use core::{ptr::NonNull, task::Waker};
@@ -57,8 +60,8 @@ pub fn is_own(waker: &Waker, header: NonNull<Header>) -> bool {
     header_of(waker) == Some(header)
 }
 
-/// Whether a wake with `waker` only queues a task. Any other waker may run any code: it may block,
-/// call Blitz, or panic.
+/// Whether a wake with `waker` is known to only queue a task. Any other waker may run any code: it
+/// may block, call Blitz, or panic.
 ///
 /// ```
 /// use core::task::Waker;

@@ -98,8 +98,8 @@ impl Stage {
         Ok(Arc::new(Stage { arenas, ledger, folder, next_file: AtomicUsize::new(0) }))
     }
 
-    /// Takes runtime `home` out, so that the caller can end it. First waits until no operation uses
-    /// it any more.
+    /// Takes runtime `home` out, so that the caller can end it. From now on operations do not find
+    /// it; waits until those that have found it no longer use it.
     ///
     /// # Panics
     /// If it was taken before.

@@ -1,21 +1,21 @@
 //! Other systems than Linux lack these functions: checks that need them are skipped.
 
-/// How many threads this process has.
+/// Returns `None`: the number of threads is not known.
 #[must_use]
 pub fn threads() -> Option<usize> {
     None
 }
 
-/// How many descriptors this process has open.
+/// Returns `None`: the number of open descriptors is not known.
 #[must_use]
 pub fn descriptors() -> Option<usize> {
     None
 }
 
-/// Makes these system calls fail on every thread of the process.
+/// Does nothing.
 ///
 /// # Errors
-/// Always.
+/// Always returns an error, so that the caller learns that nothing is forbidden.
 pub fn forbid(_calls: &[Call]) -> Result<(), String> {
     Err("this system has no filters for system calls".into())
 }

@@ -36,7 +36,8 @@ pub struct Settings {
     pub stealing: bool,
     /// Stack size in bytes; none means the default.
     pub stack: Option<usize>,
-    /// The backend of files and sockets. Where the system has no io_uring, `Auto` replaces it.
+    /// The backend of files and sockets. Where the system has no io_uring, `Auto` replaces
+    /// `IoUring`.
     pub backend: Backend,
     /// How many events one poll of the driver returns at most.
     pub io_completions: usize,

@@ -79,7 +79,7 @@ pub enum Sort {
 
 impl View {
     /// Compares a reading with an earlier one. Without an earlier one, covers the time since the
-    /// start.
+    /// start; `run_delay` is then 0.
     pub fn of(now: &Reading, before: Option<&Reading>) -> Self {
         let (summary, old) = (&now.summary, before.map(|before| &before.summary));
         let num_workers = number(&summary["workers"]);

@@ -24,8 +24,8 @@
 //!
 //! # Lineage
 //! Linux futex(2), private. `generic` is a hashed table of mutex and condition variable for systems
-//! without a futex; it is compiled and tested everywhere. `model` is a table of condition variables
-//! for the model checker.
+//! without a futex; it is compiled and tested on every system. `model` is a table of condition
+//! variables for the model checker.
 
 use crate::prim::AtomicU32;
 
@@ -48,7 +48,7 @@ pub fn wait(word: &AtomicU32, expected: u32) {
     backend::wait(word, expected);
 }
 
-/// Wakes one thread that blocks on `word`.
+/// Wakes at least one thread that blocks on `word`, if there is one (FUTEX-2).
 pub fn wake_one(word: &AtomicU32) {
     backend::wake_one(word);
 }
