@@ -3,10 +3,9 @@
 //! A family is a metric with its samples. Scrapers expect each family once, with all its samples
 //! together. So, in each family, the samples of later pools follow those of the first pool.
 
-use crate::pools::MetricsFormat;
-
-/// Merges texts in `format`. The end that OpenMetrics demands is there even if there are no texts.
-pub(crate) fn merge(texts: &[String], format: MetricsFormat) -> String {
+/// Merges texts in the format of Prometheus or, if `is_open`, OpenMetrics. The end that OpenMetrics
+/// demands is there even if there are no texts.
+pub(crate) fn merge(texts: &[String], is_open: bool) -> String {
     let mut families: Vec<(&str, Vec<&str>, Vec<&str>)> = Vec::new();
     for text in texts {
         let mut current = None;
@@ -44,7 +43,7 @@ pub(crate) fn merge(texts: &[String], format: MetricsFormat) -> String {
             merged.push('\n');
         }
     }
-    if matches!(format, MetricsFormat::OpenMetrics) {
+    if is_open {
         merged.push_str("# EOF\n");
     }
     merged
@@ -53,7 +52,6 @@ pub(crate) fn merge(texts: &[String], format: MetricsFormat) -> String {
 #[cfg(test)]
 mod tests {
     use super::merge;
-    use crate::pools::MetricsFormat::{OpenMetrics, Prometheus};
 
     #[test]
     fn each_family_appears_once() {
@@ -64,13 +62,10 @@ mod tests {
             )
         };
         assert_eq!(
-            merge(&[text("x"), text("y")], OpenMetrics),
+            merge(&[text("x"), text("y")], true),
             "# HELP a What a is.\n# TYPE a counter\na{pool=\"x\"} 1\na{pool=\"y\"} 1\n\
              # HELP b What b is.\n# TYPE b gauge\nb{pool=\"x\"} 2\nb{pool=\"y\"} 2\n# EOF\n"
         );
-        assert_eq!(
-            (merge(&[], Prometheus).as_str(), merge(&[], OpenMetrics).as_str()),
-            ("", "# EOF\n")
-        );
+        assert_eq!((merge(&[], false).as_str(), merge(&[], true).as_str()), ("", "# EOF\n"));
     }
 }

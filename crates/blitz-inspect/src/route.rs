@@ -195,7 +195,7 @@ fn metrics(pools: &Pools, snapshots: &Snapshots, head: &Head<'_>) -> Result<Resp
     };
     let text = snapshots.take(|| {
         let texts = shown.iter().map(|(name, source)| source.metrics(name, per_worker, format));
-        exposition::merge(&texts.collect::<Vec<_>>(), format)
+        exposition::merge(&texts.collect::<Vec<_>>(), is_open)
     })?;
     Ok(Response::new(kind, text.into_bytes()))
 }

@@ -138,8 +138,8 @@ pub fn from_env() -> io::Result<Option<Inspect>> {
     of_variables(&address, variable("BLITZ_INSPECT_TOKEN")?.as_deref()).map(Some)
 }
 
-/// Returns the text of the variable `name`; `None` if it is missing or empty. An error does not quote
-/// the value, which may be a token.
+/// Returns the text of the variable `name`; `None` if it is missing or empty. An error does not
+/// quote the value, which may be a token.
 fn text_of(name: &str, value: Option<OsString>) -> io::Result<Option<String>> {
     let Some(value) = value.filter(|value| !value.is_empty()) else { return Ok(None) };
     let error = |_| io::Error::new(io::ErrorKind::InvalidInput, format!("{name} is not Unicode"));

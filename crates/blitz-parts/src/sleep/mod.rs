@@ -54,8 +54,7 @@
 //!   worker awake, by a sleeper in its last look, or by a sleeper that the poster woke.
 //! - **SLEEP-2** `sleeping` is the number of registered sleepers: it never goes below zero and is
 //!   zero when no worker sleeps. The waker of a SLEEPING worker decrements it. A sleeper that
-//!   leaves before it slept, or that an event in the driver wakes, decrements it itself. No other
-//!   thread does.
+//!   leaves before it slept, or that a driver's event wakes, does it itself. No other thread does.
 //! - **SLEEP-3** A worker that stops being inactive while work is left wakes another *before* it
 //!   runs what it found; so the wake-up for one posted job is never used up by another job.
 //! - **SLEEP-4** A worker that is not idle forks privately and only reads the counters relaxed.
@@ -560,8 +559,7 @@ impl Sleep {
 
     /// Takes the lease, if there is a driver, no worker has it, and no other worker is on relief.
     ///
-    /// The relief worker comes back to the driver, so workers with seats leave the driver to it. At
-    /// the pool's end they do not.
+    /// Until the pool ends, workers with seats leave the driver to the relief worker.
     fn take_lease(&self, index: usize) -> Option<DriverLease<'_>> {
         let relief = self.relief.worker(); // O16
         let is_left = relief.is_none_or(|on_relief| on_relief == index) || self.is_stopping();
