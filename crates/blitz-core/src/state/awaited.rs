@@ -59,3 +59,36 @@ fn lock(part: &Mutex<Slab<(Id, Listed)>>) -> MutexGuard<'_, Slab<(Id, Listed)>> 
     // No user code runs under the lock.
     part.lock().unwrap_or_else(PoisonError::into_inner)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{AwaitedJobs, CHAIN_KEEPS, Id, Listed};
+    use crate::state::Closure;
+    use std::sync::Arc;
+
+    struct Job;
+
+    impl Closure for Job {
+        fn has_begun(&self) -> bool {
+            false
+        }
+
+        fn awaited_by(&self) -> Option<usize> {
+            Some(7)
+        }
+    }
+
+    #[test]
+    fn a_burst_of_awaited_jobs_leaves_no_memory() {
+        let jobs = AwaitedJobs::default();
+        let listed = || Listed { closure: Arc::new(Job), type_name: "job" };
+        let ids: Vec<_> = (0..CHAIN_KEEPS * 2).map(|_| Id::next()).collect();
+        let places: Vec<_> = ids.iter().map(|&id| jobs.add(id, listed())).collect();
+        assert_eq!(jobs.awaited().len(), ids.len());
+        for (id, place) in ids.into_iter().zip(places) {
+            assert_eq!(jobs.remove(id, place).type_name, "job");
+        }
+        assert!(jobs.awaited().is_empty());
+        assert!(jobs.parts.iter().all(|part| part.lock().unwrap().capacity() == 0));
+    }
+}
