@@ -11,7 +11,9 @@
 //!
 //! A worker may be stuck in a poll that blocks until another task ends, perhaps the task in the
 //! LIFO slot of that worker. So not only the last worker cancels: each leaving worker cancels the
-//! tasks that it can reach, and from then on no list takes tasks.
+//! tasks that it can reach, and from then on no list takes tasks. The watch may hold a task
+//! meanwhile, on its way from a stuck worker to the queue: then a further thread cancels it (see
+//! `worker/ending`).
 //!
 //! Dropping a future runs user code. It may wake other tasks: they go into the queues and are
 //! cancelled later, never on top of each other. It may spawn new ones, which are cancelled at once.
