@@ -49,7 +49,7 @@ fn bitmap_8_a_stale_identity_frees_nothing() {
 }
 
 #[test]
-fn bitmap_8_a_stock_keeps_few_slots_and_gives_the_others_back() {
+fn bitmap_8_a_slot_cache_keeps_few_slots_and_gives_the_others_back() {
     let signals = Bitmap::new(1);
     let (mut one, mut other) = (SlotCache::of_worker(0), SlotCache::of_worker(0));
     let places = reserve(&signals, &mut one, SLOTS_PER_LEAF);
@@ -58,7 +58,7 @@ fn bitmap_8_a_stock_keeps_few_slots_and_gives_the_others_back() {
         assert!(signals.free(&mut one, signals.identity(place)));
     }
     let beside = signals.reserve(&mut other, 1, SOMEBODY);
-    assert!(!places.contains(&beside), "the first stock has kept them all");
+    assert!(!places.contains(&beside), "the first cache has kept them all");
     assert_eq!(signals.tree().leaf_count(), 2, "so the arena has grown");
     assert!(signals.free(&mut one, signals.identity(places[STOCK_MAX])));
     let given_back = indices(&places[..STOCK_MAX / 2]);
