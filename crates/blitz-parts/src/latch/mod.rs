@@ -26,6 +26,7 @@
 //!           └───────── wake_up (swap) ─────────┘
 //!         any state ──set──▶ SET, with the duty of `notify`
 //!  job    UNSET ◀──────▶ SLEEPING ──set──▶ SET (then notify the owner)
+//!           └──────────────set──────────────▲
 //! ```
 //!
 //! # Invariants
