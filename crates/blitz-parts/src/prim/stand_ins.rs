@@ -70,7 +70,7 @@ impl Instant {
         self.0.saturating_sub(earlier.0)
     }
 
-    /// The moment after `time`, if the clock can tell it.
+    /// The moment that is `time` later; `None` if the clock cannot represent it.
     pub fn checked_add(&self, time: Duration) -> Option<Instant> {
         self.0.checked_add(time).map(Instant)
     }
