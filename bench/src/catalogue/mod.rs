@@ -63,7 +63,7 @@ pub fn matching(only: Option<&str>, pace: Pace) -> Vec<Case> {
 /// The goals of a view: a rival and the largest ratio that meets the goal, if there is one.
 type Goals<'a> = &'a [(RivalKind, Option<f64>)];
 
-/// A case with the twin and all rivals in `goals`, with `workers` workers each.
+/// A case with Blitz and all rivals in `goals`, each with `workers` workers, and with the twin.
 fn fork_join(
     name: &str,
     title: &str,
