@@ -1,5 +1,5 @@
 //! Jobs do not see the task, the task-local values or the entered pool of unrelated code below them
-//! on the stack, whichever way a worker gets to them. Each test is named after one such way.
+//! on the stack, whichever way a worker gets to them. Each test of jobs is named after such a way.
 
 mod common;
 
