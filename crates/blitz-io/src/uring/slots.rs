@@ -12,8 +12,8 @@
 //! it. A slot becomes vacant only when no completion is outstanding, neither of the operation nor
 //! of its cancellation. So a cancellation never names another operation, however often slots are
 //! reused. A generation counter in the name would wrap around some day; this scheme does not. Only
-//! after [`Slots::close`] a slot may become vacant before its cancellation is answered: then no
-//! operation takes a slot any more.
+//! after [`Slots::close`] may a slot become vacant before its cancellation is answered: from then
+//! on no operation takes a slot.
 //!
 //! A write is reported as done to its task as soon as it has begun. The system may abandon the
 //! write half-way, because the thread that began it has ended. If the write's future is gone by
@@ -101,7 +101,7 @@ enum State {
 /// Why an operation was not registered; with its buffer.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Refused {
-    /// The pool has ended.
+    /// The pool is ending or has ended.
     Ended(Vec<u8>),
     /// The system takes no more operations.
     Broken(Vec<u8>),
@@ -284,8 +284,8 @@ impl Slots {
     }
 
     /// Looks at the operation for the task of `waker`. A task that has to wait leaves a clone of
-    /// its waker, which the caller puts into `clone` when it is [wanted](Progress::WakerWanted).
-    /// Afterwards `clone` holds a waker that the caller drops.
+    /// its waker, which the caller puts into `clone` when it is [wanted](Progress::WakerWanted). If
+    /// `clone` holds a waker afterwards, the caller drops it.
     pub(super) fn poll(
         &mut self,
         key: usize,
