@@ -17,8 +17,8 @@ pub(super) fn hold(team: &Arc<Team>) -> Option<Hold> {
     if is_inside(team) { Some(Hold::new(team)) } else { try_hold(team) }
 }
 
-/// Works like [`hold`], for work that threads other than the team's workers run. Returns `None` if
-/// the workers are leaving, too.
+/// Works like [`hold`], for work that threads other than the team's workers run. Even a caller
+/// inside the team gets `None` once the workers are leaving.
 pub(super) fn hold_at_work(team: &Arc<Team>) -> Option<Hold> {
     if is_inside(team) { Hold::while_at_work(team) } else { try_hold(team) }
 }
