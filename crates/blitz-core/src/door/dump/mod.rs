@@ -51,7 +51,7 @@ pub struct Dump {
     pub injected: bool,
     /// Runnable tasks that no worker has.
     pub queued: usize,
-    /// Whether the watch looks for stuck workers.
+    /// Whether the watch looks for stuck workers, or the pool needs no watch.
     pub watch: bool,
     /// The signal tree, if the pool has one.
     pub signal: Option<SignalDump>,
