@@ -42,7 +42,7 @@ pub struct TraceTrack {
     pub name: String,
     /// The system's id of the thread, if it is known.
     pub thread: Option<u32>,
-    /// Intervals, ordered by begin; an outer one comes before an inner one.
+    /// Intervals, ordered by when they began; an outer one comes before an inner one.
     pub slices: Vec<TraceSlice>,
     /// Events at one moment, in order.
     pub marks: Vec<TraceMark>,
@@ -56,7 +56,7 @@ pub struct TraceSlice {
     pub kind: SliceKind,
     /// The type of the task or closure, the name of the region, or another description.
     pub name: Cow<'static, str>,
-    /// When it began, or the begin of the trace if it began earlier.
+    /// When it began, or the beginning of the trace if it began earlier.
     pub begin: Duration,
     /// When it ended, or the end of the trace if it has not ended.
     pub end: Duration,
@@ -118,8 +118,8 @@ pub enum MarkKind {
 }
 
 impl Trace {
-    /// How many workers sleep, at the begin of the trace and after each change. Empty if none has
-    /// slept.
+    /// How many workers sleep, at the beginning of the trace and after each change. Empty if none
+    /// has slept.
     pub(super) fn sleepers(&self) -> Vec<(Duration, u64)> {
         let parks = self.tracks.iter().flat_map(|track| &track.slices);
         let parks = parks.filter(|slice| slice.kind == SliceKind::Park);
