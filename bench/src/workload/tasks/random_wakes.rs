@@ -20,7 +20,7 @@ use crate::runtime::Runtime;
 
 /// How many threads wake tasks.
 const THREADS: usize = 2;
-/// How many tasks that a thread has woken may be outstanding, that is, have not run yet.
+/// The maximum number of tasks that one thread has woken and that wait to run.
 ///
 /// At this number the thread waits until half of them have run. The number is small enough that
 /// tasks run while others are woken, and large enough that blocking costs little per wake.
