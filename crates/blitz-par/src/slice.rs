@@ -149,7 +149,7 @@ pub trait ParallelSlice<T: Sync> {
         RChunksExact::new(self.as_parallel_slice(), chunk_size)
     }
 
-    /// Makes an iterator over the longest slices in which `f` holds for all neighbours.
+    /// Makes an iterator over slices, cut where `f` is false for two neighbours.
     ///
     /// `f` gets two neighbours, and returns whether they belong to the same slice.
     ///
@@ -282,7 +282,7 @@ pub trait ParallelSliceMut<T: Send> {
         RChunksExactMut::new(self.as_parallel_slice_mut(), chunk_size)
     }
 
-    /// Makes an iterator over the longest mutable slices in which `f` holds for all neighbours.
+    /// Makes an iterator over mutable slices, cut where `f` is false for neighbours.
     ///
     /// `f` gets two neighbours, and returns whether they belong to the same slice.
     ///
@@ -350,8 +350,8 @@ pub trait ParallelSliceMut<T: Send> {
         sort::stable(self.as_parallel_slice_mut(), |a, b| f(a).cmp(&f(b)));
     }
 
-    /// Works like [`par_sort`](Self::par_sort), by the keys that `f` returns. `f` is called once
-    /// per item.
+    /// Works like [`par_sort`](Self::par_sort), by the keys that `f` returns. `f` is called at most
+    /// once per item.
     ///
     /// ```
     /// # use blitz::prelude::*;
