@@ -1,15 +1,16 @@
 //! Counts the reasons that keep a pool running. When it ends, each duty goes to exactly one thread.
 //!
 //! # Who calls it
-//! Holders of the pool: its handle, detached jobs, closures that block, shielded sections of tasks.
-//! Workers, when they begin and when they leave. Threads that wake a task of a team that is being
-//! dropped. Callers: `blitz-core/team`, `blitz-core/sched`, `blitz-core/worker`,
-//! `blitz-core/task/shield`; `blitz-core/door` only reads counts.
+//! Holders of the pool: its handle, spawned jobs, closures that block, calls of other threads that
+//! wait for jobs, shielded sections of tasks. Workers, when they begin and when they leave. Threads
+//! that wake a task of a team that is being dropped. Callers: `blitz-core/team`,
+//! `blitz-core/sched`, `blitz-core/worker`, `blitz-core/task/shield`; `blitz-core/door` only reads
+//! counts.
 //!
 //! # State
 //! | word | meaning | who raises it | who lowers it |
 //! |---|---|---|---|
-//! | `holds` | reasons to work: the handle, each job that no caller waits for, each closure that blocks, each section | [`Life::hold`], [`Life::hold_at_work`], [`Life::try_hold`], [`Life::try_hold_tasks`] | [`Life::release`], [`Life::release_with_tasks`] |
+//! | `holds` | reasons to work: the handle, each spawned job, each closure that blocks, each call of another thread that waits for jobs, each section | [`Life::hold`], [`Life::hold_at_work`], [`Life::try_hold`], [`Life::try_hold_tasks`] | [`Life::release`], [`Life::release_with_tasks`] |
 //! | `task_holds` | reasons to poll tasks: the handle, each section | [`Life::try_hold_tasks`] | [`Life::release_with_tasks`] |
 //! | `closing` | the handle is gone | [`Life::close`], once | never |
 //! | `holds`, highest bit | the count has reached zero: the workers have to stop | the release that first brings it to zero | never |
@@ -55,8 +56,8 @@
 //! - **LIFE-8** The start is over when each worker thread and the builder have counted themselves
 //!   in. The end is over when each worker, the handle and the last hold have counted themselves
 //!   out.
-//! - **LIFE-9** If a worker is enlisted before the workers are told to stop, it leaves and ends as
-//!   the workers do that the pool began with: no participant is the last to leave before the
+//! - **LIFE-9** If a worker is enlisted before the workers are told to stop, it leaves and ends
+//!   like the workers that the pool began with: no participant is the last to leave before the
 //!   enlisted worker has left.
 //!
 //! # Orderings
@@ -178,7 +179,7 @@ impl Life {
     /// let life = Life::new(2, 2);
     /// life.hold(); // A job.
     /// assert_eq!(life.release_with_tasks(), TasksReleased::Cancel); // The handle.
-    /// assert_eq!(life.release(), Released::NotLast); // What came with that.
+    /// assert_eq!(life.release(), Released::NotLast); // The hold of `Cancel`.
     /// assert_eq!(life.release(), Released::Last); // The job.
     /// assert_eq!(life.try_hold(|| false), Held::Refused);
     /// ```
