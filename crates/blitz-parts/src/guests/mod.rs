@@ -3,9 +3,10 @@
 //! # Who calls it
 //! A waiting worker that the sleep protocol does not wake for posted work: [`Guests::add`] before
 //! it parks, [`Guests::remove`] after its wait. A thread that has injected a job, or has put a task
-//! where all workers look: [`Guests::notify_of_job`], [`Guests::notify_of_task`]. A scope whose job
-//! goes through the injector: [`Injected::set`]. Callers: `blitz-core/team`,
-//! `blitz-core/worker/wait`, `blitz-core/ops/scope`.
+//! where all workers look: [`Guests::notify_of_job`], [`Guests::notify_of_task`]. A call that waits
+//! for jobs: [`Injected::new`]. A scope whose job goes through the injector: [`Injected::set`].
+//! Callers: `blitz-core/team`, `blitz-core/worker/wait`, `blitz-core/ops`,
+//! `blitz-core/task/packet`.
 //!
 //! # State
 //! | where | meaning | who writes |
