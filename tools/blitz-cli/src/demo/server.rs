@@ -21,7 +21,7 @@ const ROWS_MAX: usize = 400;
 /// How long a worker is stuck by default.
 const SECONDS: f64 = 30.0;
 
-/// Serves at `listener` on the workers of `pool`.
+/// Serves the connections of `listener` on the workers of `pool`.
 pub fn start(
     pool: &Pool,
     listener: std::net::TcpListener,
