@@ -509,6 +509,8 @@ pub enum Step {
     SleepReliefFence,
     /// `sleep`: the fence between the end of a relief and the look for sleepers.
     SleepReliefEndFence,
+    /// `sleep`: a relief worker that stops working wakes the workers that stand aside.
+    SleepAsideWoken,
     /// `sleep`: the relief worker is notified of tasks.
     SleepReliefTold,
     /// `job`: the closure has run and its result is written before the latch is set.

@@ -112,14 +112,15 @@ impl Jobs<'_> {
         demand.anyone_inactive() && !self.own_deque().has_public()
     }
 
-    /// Leaves this processor to the relief worker, if the relief worker has work and is not
-    /// running. If no worker is on relief, forks take their usual path again.
+    /// Leaves this processor to the relief worker, if the relief worker has work and waits for this
+    /// processor. If no worker is on relief, forks take their usual path again.
     fn attend_to_relief(self) {
         let (team, sleep) = (self.team(), self.team().sleep());
         if sleep.on_relief().is_none() {
             team.end_call_at_forks(self.worker());
-        } else if sleep.relief_waits() && team.driver().is_some_and(|driver| driver.has_news()) {
-            thread::step_aside();
+        } else if let Some(processor) = thread::processor() {
+            let news = || team.driver().is_some_and(|driver| driver.has_news());
+            sleep.stand_aside(processor, news);
         }
     }
 

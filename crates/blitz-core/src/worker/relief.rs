@@ -72,6 +72,8 @@ impl Owner<'_> {
         let mut needed = Instant::now();
         let mut stopwatch = Stopwatch::new(OwnClocks(thread::current()));
         while !sleep.is_stopping() {
+            // This thread may have moved while it polled or slept.
+            sleep.relief_runs_on(thread::processor());
             if let Some(found) = self.find_on_relief() {
                 self.run_on_relief(found, &mut stopwatch);
                 // The relief worker takes no jobs, not even those that its tasks spawn.
@@ -94,6 +96,7 @@ impl Owner<'_> {
             let wait = || sleep.wait_on_relief(self.own_bed(), || self.sees_tasks_on_relief());
             self.note_park();
             let lease = self.tasks().while_parking(wait);
+            sleep.relief_runs_on(thread::processor());
             self.note_unpark(Slept::Driver);
             let Some(lease) = lease else { break };
             if self.dispatch(lease) == Visit::Wakers {

@@ -6,7 +6,8 @@
 //! Workers, from `blitz-core/worker` and `sched`, each with the [`BedOwner`] of its thread:
 //! `start_looking`, `start_looking_outside`, `no_work_found`, `work_found`, `wait_parked`,
 //! `try_lease`, `new_task`; spares also `enter_service`, `leave_service`, `begin_relief`,
-//! `wait_on_relief`, `end_relief`, `relieve`. Any poster: `new_jobs`, `new_mail`, `is_any_looking`,
+//! `relief_runs_on`, `wait_on_relief`, `end_relief`, `relieve`. A worker that computes:
+//! `stand_aside`. Any poster: `new_jobs`, `new_mail`, `is_any_looking`,
 //! `tell_relief`, `Bed::notify`. The watch: `lease_free_since`, `relieve`, `wake_one`,
 //! `end_relief`. Wakers of the bitmap scheduler: `wake_one`. The thread that finds the heavy fence
 //! refused: `become_symmetric`. The thread that starts the driver: `plug`. The pool's end: `stop`.
@@ -24,7 +25,9 @@
 //! | bed i | in_driver | worker i blocks in the driver, not on its word | worker i | worker i |
 //! | stopping | flag | the pool ends | `stop` | never |
 //! | in_service | number | workers that may run work, resting spares not counted | `add_bed`, the spare | the spare |
-//! | relief | state, 0-1; worker, the rest | off, at work, waiting in the driver | the relief worker | the relief worker; its notifier; the watch |
+//! | relief | state, 0-1; worker, 3-18 | off, at work, waiting in the driver | the relief worker | the relief worker; its notifier; the watch |
+//! | relief | aside, 2; rounds, 19-31 | workers stand aside; how often they were woken | the worker that stands aside | the thread by whose step the relief worker stops working |
+//! | relief processor | number plus one | where the relief worker ran last, a hint | the relief worker | never |
 //! | demand i | which counters worker i reads after each fork | the pool's; always-wanting ones; attentive ones, which only send forks through their cold path | always-wanting: the thread that finds the heavy fence refused; attentive: the watch, while a worker is on relief | always-wanting: never; attentive: the relief worker that leaves, worker i, or the refusal |
 //!
 //! # Transitions
@@ -89,6 +92,9 @@
 //!   notified of after its last look.
 //! - **SLEEP-17** One worker is on relief at a time, and each relief ends once: by the worker, or
 //!   by the thread that sees that the worker does not come back.
+//! - **SLEEP-18** A worker that stands aside for the relief worker is woken when the relief worker
+//!   waits in the driver next, or when its relief ends. Only the length of a pause rests on this:
+//!   each pause ends by itself soon.
 //!
 //! # Orderings
 //! | tag | operation | ordering | pairs with | because |
@@ -107,7 +113,7 @@
 //! | O12 | counters: one more inactive or parked / one more sleeper | AcqRel | each other | a sleeper that finds every worker inactive skips the heavy fence of O2: the sleeper sees what each worker put into queues before it became inactive |
 //! | O13 | counters: one less inactive, sleeping or parked; the JEC | Relaxed | – | exchanges of one word have one order, and a thread that acts on a count does so after a fence (O1, O2, O5, O7); a thread that reads a count too low only looks more often |
 //! | O14 | `in_service`: raised before a coming spare's exchange on the counters; lowered after a leaving spare's exchange; loaded after the sleeper's exchange | Relaxed | O12, O5 | SLEEP-15: if the spare's exchange comes first, the sleeper sees the spare counted; if the sleeper's exchange comes first, the spare sees the sleeper |
-//! | O15 | relief word | Relaxed | – | SLEEP-17: exchanges of one word have one order. The tasks lie in queues of their own, and a worker that is notified has passed the driver |
+//! | O15 | relief word | Relaxed | – | SLEEP-17: exchanges of one word have one order. The tasks lie in queues of their own, and a worker that is notified has passed the driver. SLEEP-18: the futex orders a change of the word before its check |
 //! | O16 | fence after the relief's end, before looking for sleepers | SeqCst | O2 | SLEEP-10: a sleeper that leaves the driver to the relief worker is seen by the thread that ends the relief |
 //!
 //! No fence is needed after waking. A poster that finds a worker already notified leaves its job to
@@ -115,7 +121,7 @@
 //!
 //! # What this does not do
 //! It looks at no queue itself: the caller passes a closure for that. It does not bound latencies:
-//! policies do. There are no timeouts.
+//! policies do. No protocol relies on a timeout.
 //!
 //! # Lineage
 //! The sleep and pool documents of `docs/coverage.md` (JEC, packed counters, smart and cascade
@@ -630,60 +636,6 @@ impl Sleep {
         }
         self.leave(bed, Some(latch));
         (woken, lease)
-    }
-
-    /// Puts worker `index` on relief, unless a worker is already. A relief worker serves the driver
-    /// and tasks while workers with seats compute.
-    ///
-    /// The worker is in service. While it waits, the counters do not count it as a sleeper, so that
-    /// no fork publishes jobs for it.
-    pub fn begin_relief(&self, index: usize) -> bool {
-        self.relief.begin(index)
-    }
-
-    /// Ends the relief of worker `index`, which leaves, or which another thread sees stuck in a
-    /// poll. Returns false if the worker was not on relief, or waits.
-    pub fn end_relief(&self, index: usize) -> bool {
-        let ended = self.relief.end(index);
-        if !broken(Step::SleepReliefEndFence) {
-            fence(SeqCst); // O16
-        }
-        ended
-    }
-
-    /// The worker that is on relief, if one is.
-    pub fn on_relief(&self) -> Option<usize> {
-        self.relief.worker()
-    }
-
-    /// Whether the relief worker waits in the driver.
-    pub fn relief_waits(&self) -> bool {
-        self.relief.waits()
-    }
-
-    /// Blocks the relief worker in the driver until an event comes, or until it is notified of a
-    /// task that `look` did not see. Returns `None` if there is no driver, another worker serves
-    /// the driver, or the relief has ended.
-    pub fn wait_on_relief(
-        &self,
-        bed: BedOwner<'_>,
-        look: impl FnOnce() -> bool,
-    ) -> Option<DriverLease<'_>> {
-        let lease = self.try_lease(bed)?;
-        let driver = self.driver()?;
-        let look = || look() || self.is_stopping();
-        self.relief.wait(bed.index(), look, || driver.block()).then_some(lease)
-    }
-
-    /// Notifies the relief worker, if it waits, of a task that was just put where it looks. The
-    /// caller has fenced since. Returns whether it woke the worker.
-    #[inline]
-    pub fn tell_relief(&self) -> bool {
-        self.relief.tell(|| {
-            if let Some(driver) = self.driver() {
-                driver.wake();
-            }
-        })
     }
 
     /// Notifies sleepers of `count` jobs that were just posted. `was_empty`: their queue was empty

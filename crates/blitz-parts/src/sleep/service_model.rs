@@ -244,3 +244,41 @@ fn relief_is_taken() {
 fn sleep_17_a_relief_ends_once() {
     check(2, None, relief_is_taken);
 }
+
+/// A worker stands aside for a relief worker that works. Then the relief worker `ends` its relief,
+/// or waits in the driver, where it finds a task.
+fn a_worker_stands_aside(ends: bool) {
+    let rig = with_driver();
+    assert!(rig.sleep.begin_relief(0));
+    rig.sleep.relief_runs_on(Some(7));
+    let aside = thread::spawn({
+        let rig = rig.clone();
+        move || {
+            rig.sleep.stand_aside(8, || unreachable!("the relief worker runs elsewhere"));
+            rig.sleep.stand_aside(7, || false);
+        }
+    });
+    if ends {
+        assert!(rig.sleep.end_relief(0));
+    } else {
+        drop(rig.sleep.wait_on_relief(rig.sleep.own_bed(0), || true));
+        assert_eq!(rig.sleep.on_relief(), Some(0), "the relief goes on");
+        assert!(rig.sleep.end_relief(0));
+    }
+    aside.join().unwrap();
+}
+
+#[test]
+fn sleep_18_a_worker_stands_aside_until_the_relief_worker_waits() {
+    check(5, Some(3), || a_worker_stands_aside(false));
+}
+
+#[test]
+fn sleep_18_a_worker_stands_aside_until_the_relief_ends() {
+    check(5, Some(3), || a_worker_stands_aside(true));
+}
+
+#[test]
+fn canary_a_worker_that_stands_aside_is_not_woken() {
+    canary(&[Step::SleepAsideWoken], Some(3), || a_worker_stands_aside(true));
+}

@@ -101,37 +101,14 @@ pub(super) fn set_slice(thread: i32, slice: Option<Duration>) -> bool {
     unsafe { libc::syscall(libc::SYS_sched_setattr, thread, &raw const attributes, 0) == 0 }
 }
 
-pub(super) fn step_aside() {
-    /// How long the thread sleeps: a few times as long as a switch of threads takes.
-    static ASIDE: libc::timespec = libc::timespec { tv_sec: 0, tv_nsec: 2_000 };
-    // The system may delay the end of a sleep by the timer slack, 50 us by default.
-    let slack = timer_slack();
-    set_timer_slack(1);
-    // SAFETY: the kernel reads the time, which is alive during the call, and writes nothing.
-    unsafe { libc::nanosleep(&raw const ASIDE, core::ptr::null_mut()) };
-    // Restore the slack: the user may have set it for a thread that the pool adopted or started.
-    set_timer_slack(slack);
-}
-
-/// By how many nanoseconds the system may delay sleeps of this thread; zero if it does not say.
-fn timer_slack() -> libc::c_ulong {
-    // The result type of `libc::prctl` is too short for a slack of some seconds, so this is a plain
-    // system call. SAFETY: reads an attribute of this thread only.
-    let slack = unsafe { libc::syscall(libc::SYS_prctl, libc::PR_GET_TIMERSLACK, 0, 0, 0, 0) };
-    libc::c_ulong::try_from(slack).unwrap_or(0)
-}
-
-/// Sets what [`timer_slack`] returns; zero stands for the default.
-fn set_timer_slack(nanos: libc::c_ulong) {
-    // SAFETY: changes an attribute of this thread only.
-    unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, nanos) };
+pub(super) fn processor() -> Option<u32> {
+    u32::try_from(rustix::thread::sched_getcpu()).ok()
 }
 
 #[cfg(test)]
 mod tests {
     use super::{
-        attributes, call, current, is_blocked, set_slice, set_timer_slack, shares, step_aside,
-        time_used, timer_slack, whereabouts,
+        attributes, call, current, is_blocked, processor, set_slice, shares, time_used, whereabouts,
     };
     use std::sync::mpsc;
     use std::time::{Duration, Instant};
@@ -206,17 +183,9 @@ mod tests {
     }
 
     #[test]
-    fn a_thread_that_steps_aside_keeps_its_timer_slack() {
-        std::thread::spawn(|| {
-            let usual = timer_slack();
-            step_aside();
-            assert_eq!(timer_slack(), usual);
-            set_timer_slack(7_000);
-            step_aside();
-            assert_eq!(timer_slack(), 7_000);
-        })
-        .join()
-        .unwrap();
+    fn a_thread_runs_on_a_processor_that_it_may_use() {
+        let affinity = rustix::thread::sched_getaffinity(None).unwrap();
+        assert!(affinity.is_set(processor().unwrap() as usize));
     }
 
     #[test]

@@ -60,16 +60,14 @@ pub fn is_blocked(thread: ThreadId) -> bool {
     system::is_blocked(thread.0)
 }
 
-/// Gives the processor to a thread that is ready to run there, for at least some microseconds.
-///
-/// Unlike `sched_yield` it costs the calling thread no part of its share of the processor. Linux
-/// takes the rest of the slice away from a thread that yields.
+/// The processor on which the current thread runs; `None` if the system does not say. The thread may
+/// have moved when this returns.
 ///
 /// ```
-/// blitz_parts::thread::step_aside();
+/// assert_eq!(blitz_parts::thread::processor().is_some(), cfg!(target_os = "linux"));
 /// ```
-pub fn step_aside() {
-    system::step_aside();
+pub fn processor() -> Option<u32> {
+    system::processor()
 }
 
 /// Lets `thread` run for about `slice` before other threads get their turn. When a thread wakes,

@@ -26,8 +26,14 @@ pub(super) fn set_slice(_thread: i32, _slice: Option<Duration>) -> bool {
     false
 }
 
-pub(super) fn step_aside() {
-    crate::prim::yield_now();
+#[cfg(any(blitz_shuttle, blitz_loom))]
+pub(super) fn processor() -> Option<u32> {
+    Some(0)
+}
+
+#[cfg(not(any(blitz_shuttle, blitz_loom)))]
+pub(super) fn processor() -> Option<u32> {
+    None
 }
 
 pub(super) fn shares(_thread: i32) -> Option<Shares> {

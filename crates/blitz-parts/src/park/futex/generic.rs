@@ -5,6 +5,7 @@
 
 use crate::prim::{AtomicU32, Relaxed};
 use std::sync::{Condvar, Mutex, PoisonError};
+use std::time::Duration;
 
 /// The backend's name.
 pub const NAME: &str = "mutex and condition variable";
@@ -34,8 +35,23 @@ pub fn wait(word: &AtomicU32, expected: u32) {
     }
 }
 
+/// Pauses as [`super::pause`] describes.
+pub fn pause(word: &AtomicU32, expected: u32, time: Duration) {
+    let bucket = bucket(word);
+    let guard = bucket.lock.lock().unwrap_or_else(PoisonError::into_inner);
+    if word.load(Relaxed) == expected {
+        // O1, as in `wait`.
+        drop(bucket.changed.wait_timeout(guard, time).unwrap_or_else(PoisonError::into_inner));
+    }
+}
+
 /// Wakes as [`super::wake_one`] describes, and perhaps more threads than one.
 pub fn wake_one(word: &AtomicU32) {
+    wake_all(word);
+}
+
+/// Wakes as [`super::wake_all`] describes.
+pub fn wake_all(word: &AtomicU32) {
     let bucket = bucket(word);
     // O2: a thread between its re-read and its wait holds this lock.
     drop(bucket.lock.lock().unwrap_or_else(PoisonError::into_inner));

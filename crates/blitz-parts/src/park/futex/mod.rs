@@ -1,7 +1,8 @@
 //! Blocks a thread on a 32-bit word: the contract of every backend.
 //!
 //! # Who calls it
-//! `latch` and `park/parker`. Every wait stands in a loop that re-reads the word.
+//! `latch` and `park/parker`. Every wait stands in a loop that re-reads the word. `sleep` calls
+//! `pause` and `wake_all`.
 //!
 //! # State
 //! The caller's word. The backend keeps only the list of waiting threads.
@@ -12,15 +13,18 @@
 //!   never missed.
 //! - **FUTEX-2** `wake_one` wakes at least one thread that blocks on the word, if there is one.
 //! - **FUTEX-3** `wait` may return for no reason; callers loop.
+//! - **FUTEX-4** `pause` blocks as `wait` does, but not for much longer than it is told. `wake_all`
+//!   wakes every thread that blocks on the word.
 //!
 //! # Orderings
 //! | tag | operation | ordering | pairs with | because |
 //! |---|---|---|---|---|
 //! | O1 | the re-read in `wait` | Relaxed, under the bucket's lock | O2 | FUTEX-1: the lock orders it; callers acquire for themselves |
-//! | O2 | `wake_one` | takes the bucket's lock after the word was changed | O1 | FUTEX-1 |
+//! | O2 | `wake_one`, `wake_all` | takes the bucket's lock after the word was changed | O1 | FUTEX-1 |
 //!
 //! # What this does not do
-//! It has no timeouts, since liveness never rests on a timeout. It is not fair.
+//! It is not fair. `wait` has no timeout, since liveness never rests on a timeout. `pause` is for
+//! callers that lose nothing but time if it ends early or late.
 //!
 //! # Lineage
 //! Linux futex(2), private. `generic` is a hashed table of mutex and condition variable for systems
@@ -28,6 +32,7 @@
 //! variables for the model checker.
 
 use crate::prim::AtomicU32;
+use std::time::Duration;
 
 #[cfg(not(blitz_loom))]
 pub mod generic;
@@ -51,6 +56,16 @@ pub fn wait(word: &AtomicU32, expected: u32) {
 /// Wakes at least one thread that blocks on `word`, if there is one (FUTEX-2).
 pub fn wake_one(word: &AtomicU32) {
     backend::wake_one(word);
+}
+
+/// Blocks while `word` holds `expected`, for about `time` at most (FUTEX-4).
+pub fn pause(word: &AtomicU32, expected: u32, time: Duration) {
+    backend::pause(word, expected, time);
+}
+
+/// Wakes all threads that block on `word` (FUTEX-4).
+pub fn wake_all(word: &AtomicU32) {
+    backend::wake_all(word);
 }
 
 /// The name of the backend, for people.

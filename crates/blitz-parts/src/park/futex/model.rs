@@ -3,9 +3,10 @@
 //! It is as weak as the weakest backend: only the lock orders accesses, while Linux adds full
 //! barriers.
 
-use crate::prim::{AtomicU32, Condvar, Mutex, Relaxed, Step, broken, lazy_static};
+use crate::prim::{AtomicU32, Condvar, Mutex, Relaxed, Step, broken, lazy_static, yield_now};
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::time::Duration;
 
 pub(super) const NAME: &str = "model";
 
@@ -40,6 +41,23 @@ pub(super) fn wake_one(word: &AtomicU32) {
     let table = WAITING.lock().unwrap();
     if let Some(changed) = table.get(&key(word)) {
         changed.notify_one();
+    }
+}
+
+/// The checkers have no time. Under loom a pause has to be ended by a wake; under shuttle it ends
+/// early.
+pub(super) fn pause(word: &AtomicU32, expected: u32, _time: Duration) {
+    if cfg!(blitz_loom) {
+        wait(word, expected);
+    } else {
+        yield_now();
+    }
+}
+
+pub(super) fn wake_all(word: &AtomicU32) {
+    let table = WAITING.lock().unwrap();
+    if let Some(changed) = table.get(&key(word)) {
+        changed.notify_all();
     }
 }
 

@@ -1,8 +1,9 @@
 //! The contract, on the system's backend and on the generic one.
 
-use super::{generic, wait, wake_one};
+use super::{generic, pause, wait, wake_all, wake_one};
 use crate::prim::{AcqRel, Acquire, AtomicU32, Release};
 use std::sync::Arc;
+use std::time::Duration;
 
 type Wait = fn(&AtomicU32, u32);
 type Wake = fn(&AtomicU32);
@@ -75,5 +76,35 @@ fn futex_3_a_wait_for_another_value_returns_at_once() {
         wait(&word, 8);
         wake(&word);
         assert_eq!(word.load(Acquire), 7);
+    }
+}
+
+type Pause = fn(&AtomicU32, u32, Duration);
+const PAUSES: [(Pause, Wake); 2] = [(pause, wake_all), (generic::pause, generic::wake_all)];
+
+#[test]
+fn futex_4_a_pause_ends_although_no_thread_wakes_it() {
+    for (pause, _) in PAUSES {
+        pause(&AtomicU32::new(0), 0, Duration::from_millis(1));
+        // The word has another value, so this pause would never end by its time.
+        pause(&AtomicU32::new(1), 0, Duration::MAX);
+    }
+}
+
+#[test]
+fn futex_4_one_wake_ends_all_pauses() {
+    for (pause, wake) in PAUSES {
+        let word = Arc::new(AtomicU32::new(0));
+        let threads = [(); 4].map(|()| {
+            let word = word.clone();
+            std::thread::spawn(move || {
+                while word.load(Acquire) == 0 {
+                    pause(&word, 0, Duration::from_secs(1_000_000));
+                }
+            })
+        });
+        word.store(1, Release);
+        wake(&word);
+        threads.into_iter().for_each(|thread| thread.join().unwrap());
     }
 }
