@@ -164,8 +164,8 @@ fn hogs(workers: usize) -> Case {
     )
 }
 
-/// The goal compares with `Limit`: how long a task waits if the workers share one job of each task
-/// evenly.
+/// The goal compares with `Limit`: how long the workers take for one job of each task if each
+/// worker runs an equal part of these jobs.
 fn waits() -> Case {
     let goals: Goals<'_> = &[(Limit, Some(2.0)), (TokioRayon, None), (TokioBlocking, None)];
     let rivals = goals.iter().map(|(rival, _)| *rival);
@@ -184,7 +184,7 @@ fn waits() -> Case {
     }
 }
 
-/// What a call from a task into the pool for jobs costs, and the way back.
+/// The cost of a call from a task into the pool for jobs, and of the way back.
 fn bridge() -> Case {
     let goals: Goals<'_> = &[(TokioRayon, None), (TokioBlocking, None)];
     let rivals = goals.iter().map(|(rival, _)| *rival);

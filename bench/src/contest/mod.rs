@@ -28,7 +28,7 @@ pub trait Arena {
 /// How long a case may take.
 #[derive(Debug, Clone, Copy)]
 pub struct Budget {
-    /// The minimum of rounds. Until it is reached, another round begins within twice `time`.
+    /// The minimum of rounds. Below it, the time limit for another round is twice `time`.
     pub rounds_min: usize,
     /// The maximum of rounds.
     pub rounds_max: usize,

@@ -102,7 +102,7 @@ pub enum RivalKind {
     Inspected,
     /// The sequential twin: the same source, every fork a plain call.
     Seq,
-    /// The sequential twin, which runs the second closure of each fork before the first.
+    /// A sequential twin that runs the second closure of each fork before the first.
     #[serde(rename = "seq-right")]
     SeqRight,
     /// `rayon`.

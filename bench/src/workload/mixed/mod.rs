@@ -38,8 +38,8 @@ pub enum MixedWorkload {
         /// How many tasks.
         tasks: usize,
     },
-    /// One task that waits for an empty job, again and again: what a call from a task into the pool
-    /// for jobs costs, and the way back.
+    /// One task that waits for an empty job, again and again: the cost of a call from a task into
+    /// the pool for jobs, and of the way back.
     Bridge,
 }
 

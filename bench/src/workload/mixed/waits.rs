@@ -21,8 +21,8 @@ pub(super) fn open<H: Hybrid>(
     Ok(Box::new(Waits::<H> { runtime, jobs, job, expected, tasks, rounds: pace.latencies() / 3 }))
 }
 
-/// Returns the limit to compare with: how long a task waits if the workers share one job of each
-/// task evenly.
+/// Returns the limit to compare with: how long the workers take for one job of each task if each
+/// worker runs an equal part of these jobs.
 pub(super) fn even(workers: usize, tasks: usize, pace: Pace) -> Result<Box<dyn Contest>, String> {
     let job = SizedJob::short(pace);
     let time = |_| {

@@ -52,7 +52,7 @@ pub enum TaskWorkload {
         /// How often each yields.
         yields: u64,
     },
-    /// Pairs of tasks, each of which sends the other a message and waits for the answer.
+    /// Pairs of tasks: one sends the other a message and waits for the answer.
     PingPong {
         /// How many pairs.
         pairs: u64,
@@ -164,7 +164,7 @@ impl TaskWorkload {
         }
     }
 
-    /// Whether a process can take one turn only.
+    /// Whether each process takes one turn only.
     pub(super) fn uses_up_its_process(self) -> bool {
         // An allocator keeps freed memory, so a second turn would reuse it.
         matches!(self, Self::ParkedMemory { .. }) || self.keeps_its_luck()
