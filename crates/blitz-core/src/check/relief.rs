@@ -73,8 +73,8 @@ fn canary_the_relief_worker_is_not_notified_of_a_task() {
     canary(Step::SleepReliefTold, a_task_for_the_last_spare);
 }
 
-/// Jobs on both workers fork until a task that the driver wakes has run, or for a while. Each fork
-/// passes a place at which its worker may step aside for the relief worker.
+/// Jobs on both workers fork ten times each, and then block until a task that the driver wakes has
+/// run. Each fork passes a place at which its worker may step aside for the relief worker.
 fn forks_beside_relief() {
     let (runtime, window) = with_driver(1 + any_below(2));
     let (over, socket, ran) = (Event::new(), Socket::new(), Arc::new(AtomicUsize::new(0)));
@@ -114,8 +114,9 @@ fn forks_run_once_beside_a_relief_worker() {
     check(1_000, forks_beside_relief);
 }
 
-/// The watch has called a worker at its forks just when the relief ended. The worker itself has to
-/// end that, at one of its next forks. There is no spare, so the relief does not begin again.
+/// Just when the relief ended, the watch has made a worker check at its forks for the relief worker
+/// (`call_at_forks`). No relief worker ends these checks any more: the worker has to end them
+/// itself, at one of its next forks. There is no spare, so the relief does not begin again.
 fn called_too_late() {
     let (runtime, _window) = with_driver(0);
     let done = Gate::new();

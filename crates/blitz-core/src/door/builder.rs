@@ -174,10 +174,10 @@ impl PoolBuilder {
     /// already a worker of another pool stays there, and does not become a worker of this one.
     ///
     /// Other threads may use the pool, too. If one of them waits for the pool, or spawns a task or
-    /// job, while the thread that built the pool is in none of its operations, the pool starts a
-    /// thread that takes over that thread's part for good. Then time may pass while a future runs
-    /// in `block_on`, as `blitz::time::pause` describes for threads that are not workers. While a
-    /// task runs, the clock never jumps.
+    /// job, while the thread that built the pool is in none of the pool's operations, a new thread
+    /// becomes that worker for good. Then time may pass while a future runs in `block_on`, as
+    /// `blitz::time::pause` describes for threads that are not workers. While a task runs, the
+    /// clock never jumps.
     ///
     /// ```
     /// use blitz::time::{Duration, Instant, sleep};

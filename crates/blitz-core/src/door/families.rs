@@ -222,7 +222,7 @@ impl<'a> Families<'a> {
         let rows = || metrics.regions.iter();
         self.counter("blitz_region_runs", "Regions that have ended, by name.");
         self.add_by("region", rows().map(|row| (row.name, row.runs)));
-        self.counter("blitz_region_seconds", "Time from begin to end of regions, by name.");
+        self.counter("blitz_region_seconds", "Time from start to end of regions, by name.");
         self.add_by("region", rows().map(|row| (row.name, row.wall)));
         let help = "Jobs stolen from workers while they ran a region, by its name.";
         self.counter("blitz_region_stolen_jobs", help);

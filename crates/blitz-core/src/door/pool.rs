@@ -168,7 +168,7 @@ impl Pool {
     ///
     /// # Errors
     /// If work is left after `patience`. The error lists it, and it goes on in the background. An
-    /// empty list means that the pool has ended since. This also holds for a pool with
+    /// empty list means that the pool has ended since. The call also waits for a pool with
     /// [`detach_on_drop`](crate::PoolBuilder::detach_on_drop).
     ///
     /// On one of the pool's own threads it returns the error at once: the pool cannot end before

@@ -11,7 +11,7 @@ use std::time::Duration;
 
 /// Counts of the [regions](crate::region()) of one name that have ended.
 ///
-/// A region is measured at its begin and its end only, so a fork inside it costs no instruction
+/// A region is measured at its start and its end only, so a fork inside it costs no instruction
 /// more. For the same reason there is no time of stolen forks, and no parallelism: see
 /// [`analyze`](crate::analyze()).
 ///
@@ -28,7 +28,7 @@ pub struct RegionMetrics {
     pub name: &'static str,
     /// How many regions of this name have ended.
     pub runs: u64,
-    /// The time from begin to end of all these regions together, waits included. A region inside
+    /// The time from start to end of all these regions together, waits included. A region inside
     /// another one of the same name counts, too.
     pub wall: Duration,
     /// How many jobs other workers took meanwhile from the workers that ran these regions. Zero

@@ -114,8 +114,9 @@ where
 /// A thread outside every pool blocks. On a worker, other work runs on top of the caller's stack
 /// meanwhile. The caller goes on only after that work has returned, even if its own result is ready
 /// earlier. Waiting for work that the caller itself has started is always fine. But a call must not
-/// wait for something that only another call, further down on some stack, can do next. A full
-/// channel or a fair lock may lead to that. Async code awaits instead.
+/// wait for something that only another caller, further down on some stack, would do next: that
+/// caller cannot go on before the work on top of it has returned. A full channel or a fair lock may
+/// lead to such a wait. Async code awaits instead.
 ///
 /// A worker that has used half of its stack runs no more unrelated jobs on top of it. With three
 /// quarters in use it runs no more tasks: another worker must run them. If all workers are that

@@ -5,7 +5,7 @@
 //!   threads of the guest ──have entered──▶ the pool: spawn, join and sockets of Blitz lead there
 //! ```
 //!
-//! The guest is built before the pool's first thread. The last worker ends it, when no task of the
+//! The guest is built before the first worker starts. The last worker ends it, when no task of the
 //! pool is left that may use it, and cancels the guest's own tasks. A separate thread drops the
 //! Tokio runtime, because Tokio refuses to block inside an async context. The last worker waits for
 //! that thread. So a pool ends after its guest, and every time limit for the pool also limits the
