@@ -185,8 +185,8 @@ fn a_sleeping_pool_moves_into_its_driver() {
 fn events_come_while_a_worker_is_stuck() {
     let pool = pool(2);
     for _ in 0..20 {
-        // Each time a worker leaves the driver to poll this task, and does not return before the
-        // event of another task was delivered.
+        // In each round a worker leaves the driver to poll this task. The worker does not return
+        // before the event of another task was delivered.
         let (done, is_done) = mpsc::channel();
         let stuck = pool.spawn(async move {
             event().await;

@@ -14,7 +14,7 @@ use std::time::Duration;
 
 /// The driver's view of its pool.
 ///
-/// The pool is *gone* once it has ended and nothing refers to it any more, such as a handle.
+/// The pool is *gone* once it has ended and all references to it, such as handles, are dropped.
 #[derive(Clone)]
 pub struct PoolView {
     pub(crate) team: Weak<Team>,

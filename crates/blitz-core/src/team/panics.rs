@@ -1,4 +1,4 @@
-//! Reports panics that no thread waits for to the pool's handler.
+//! Passes panics to the pool's handler if no thread waits for them.
 
 #![forbid(unsafe_code)]
 
@@ -12,7 +12,8 @@ impl Team {
         self.report_panic_of("a detached job", payload);
     }
 
-    /// Reports a panic that no thread waits for to the handler, or in one line on standard error.
+    /// Passes a panic to the handler, or prints it in one line to standard error. No thread waits
+    /// for the panic.
     pub(crate) fn report_panic_of(&self, who: &str, payload: Payload) {
         self.panics.add_shared(1);
         match &self.config.panic_handler {

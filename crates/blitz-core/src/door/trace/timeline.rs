@@ -50,7 +50,7 @@ impl<'a> Timeline<'a> {
         Timeline { clock, names, open, slices, marks, last: begin, poll_end: begin }
     }
 
-    /// Adds the next event. Events before the begin of the trace show which slices were open then.
+    /// Adds the next event. Events before the start of the trace show which slices were open then.
     pub(super) fn add(&mut self, event: &Event) {
         let begin = self.clock.begin();
         let at = self.clock.time(event.ticks);
@@ -84,7 +84,7 @@ impl<'a> Timeline<'a> {
             Kind::SPARE_END => self.end(SliceKind::Spare, "spare".into(), at, 0),
             Kind::BLOCKING_BEGIN => self.begin(SliceKind::Blocking, name(), at, 0),
             Kind::BLOCKING_END => self.end(SliceKind::Blocking, "blocking".into(), at, 0),
-            // Marks before the begin of the trace are left out.
+            // Marks before the start of the trace are left out.
             _ if !known => return,
             Kind::WAKE => return self.mark(MarkKind::Wake, "wake".into(), at, event.id),
             Kind::STEAL => {
@@ -111,7 +111,7 @@ impl<'a> Timeline<'a> {
     }
 
     /// Ends the innermost slice of this kind. Slices inside it have ended, too, but their ends were
-    /// lost. If no slice of this kind is open, its begin was lost: the slice begins with the trace.
+    /// lost. If no slice of this kind is open, its start was lost: the slice begins with the trace.
     fn end(&mut self, kind: SliceKind, name: Cow<'static, str>, end: Duration, task: u64) {
         let Some(place) = self.open.iter().rposition(|open| open.kind == kind) else {
             return self.push(kind, name, self.clock.begin(), end, task);
@@ -150,7 +150,7 @@ impl<'a> Timeline<'a> {
         self.marks.push(TraceMark { kind, name, at, task, flow: None });
     }
 
-    /// Returns the track. Slices that have not ended last until the trace was taken.
+    /// Returns the track. Each open slice gets the end of the trace as its end.
     pub(super) fn finish(mut self, name: String, thread: Option<u32>) -> TraceTrack {
         let end = self.clock.end();
         for Open { kind, name, begin, task } in self.open.drain(..).rev() {
