@@ -1,8 +1,8 @@
 //! HTTP with hyper, axum and tower on the Blitz runtime.
 //!
 //! [`serve`] answers HTTP/1 and HTTP/2 with any tower service: an axum router, a stack of
-//! middleware, a function. On request the server shuts down gracefully, and reports the work that
-//! it did not finish.
+//! middleware, a function. When the program asks for it, the server shuts down gracefully, and
+//! reports the work that it did not finish.
 //!
 //! ```
 //! use axum::{Router, routing::get};

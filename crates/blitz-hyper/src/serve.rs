@@ -31,7 +31,7 @@ use tower_service::Service;
 ///
 /// Await the returned future, or spawn it. Each connection is a task of its own. The first bytes of
 /// the client decide between HTTP/1 and HTTP/2. A panic of the service goes to the pool's panic
-/// handler. It ends the connection with HTTP/1, and only the request's stream with HTTP/2.
+/// handler. With HTTP/1 the panic ends the connection; with HTTP/2, only the request's stream.
 ///
 /// ```
 /// use axum::{Router, routing::get};

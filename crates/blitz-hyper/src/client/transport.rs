@@ -10,8 +10,9 @@ use hyper_util::client::legacy::connect::{Connected, Connection};
 /// A stream that a connector may return to hyper-util's clients inside of a [`BlitzIo`].
 ///
 /// `BlitzIo` has hyper-util's `Connection` for each of these streams, so a connector needs no
-/// wrapper of its own. The sockets and pipes of Blitz have this trait and, with the feature
-/// `client-tls`, the streams of tokio-rustls. A stream type of your own needs one line.
+/// wrapper of its own. [`TcpStream`], [`UnixStream`] and [`DuplexStream`] have this trait and, with
+/// the feature `client-tls`, `TlsStream` and `client::TlsStream` of tokio-rustls. A stream type of
+/// your own needs one line.
 ///
 /// The connector of this client sends every request to one Unix socket:
 ///

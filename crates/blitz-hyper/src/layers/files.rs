@@ -229,7 +229,7 @@ fn type_of(path: &Path) -> &'static str {
 #[derive(Debug, Default)]
 pub struct FileBody {
     file: Option<File>,
-    /// Bytes that are still to come, according to the length that the file had when it was found.
+    /// Bytes that are still to come, according to the length that the file had when it was opened.
     left: u64,
     /// The buffer of a read that has begun; else it is empty.
     piece: BytesMut,
@@ -333,7 +333,7 @@ mod tests {
         assert!(body.piece.is_empty() && body.is_end_stream());
     }
 
-    /// The path was that of a regular file before.
+    /// A pipe may replace a regular file after the service has looked at its path.
     #[blitz::test]
     async fn a_pipe_in_the_place_of_a_file_blocks_no_thread() {
         let name = format!("blitz-hyper-pipe-{}", std::process::id());
