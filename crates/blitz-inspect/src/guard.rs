@@ -83,9 +83,11 @@ impl Guard {
         }
     }
 
-    /// Whether `host` cannot be the name of another site: it is an address, or one of our names.
-    /// The port does not matter here: a tunnel may change it, and the origin must have the same
-    /// port.
+    /// Whether `host` is one of our names or one of our addresses.
+    ///
+    /// Loopback addresses are ours, too. If the listener has all addresses of the machine, every
+    /// address counts as ours. The name of another site never does. The port does not matter here:
+    /// a tunnel may change it, and the origin must have the same port.
     fn is_own_host(&self, host: &str) -> bool {
         let Some(name) = without_port(host) else { return false };
         if name.eq_ignore_ascii_case("localhost") {

@@ -15,8 +15,8 @@ use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// The extension of a socket whose process may not listen yet. Once it listens, the process gives
-/// the socket its name, `PID.sock`.
+/// The extension of a socket before it has its name, `PID.sock`. A process gives its socket that
+/// name once it listens there.
 const UNNAMED: &str = "new";
 /// A socket that has had no name for this long never gets one: its process is gone.
 const NAMING_MAX: Duration = Duration::from_secs(3_600);
@@ -76,7 +76,7 @@ fn bind_in(folder: &Path) -> io::Result<(UnixListener, PathBuf)> {
     Ok((listener, path))
 }
 
-/// A random number: another process that starts now hardly chooses the same one.
+/// A random number: another process that starts now is unlikely to choose the same one.
 fn random() -> u32 {
     RandomState::new().build_hasher().finish() as u32
 }
