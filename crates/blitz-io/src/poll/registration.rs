@@ -109,7 +109,7 @@ impl<E: Source> Registration<E> {
         Waiting { readiness: &self.readiness, interest, place: None }
     }
 
-    /// Calls `attempt` when `interest` is ready, until it returns something else than `WouldBlock`.
+    /// Calls `attempt` when `interest` is ready. Repeats that while `attempt` returns `WouldBlock`.
     pub(crate) fn poll_io<R>(
         &self,
         cx: &mut Context<'_>,

@@ -30,9 +30,10 @@ pub struct Command {
 }
 
 impl Command {
-    /// Creates a command for `program`, which is searched in `PATH` unless it contains a slash. The
-    /// program gets no arguments, and inherits the environment, the directory and the descriptors
-    /// of this process.
+    /// Creates a command for `program`, which is looked up in `PATH` unless it contains a slash.
+    ///
+    /// The program gets no arguments, and inherits the environment, the directory and the
+    /// descriptors of this process.
     #[must_use]
     pub fn new(program: impl AsRef<OsStr>) -> Command {
         StdCommand::new(program).into()

@@ -82,7 +82,7 @@ impl Sleep {
         Instant::from_std(now::moment_at(self.deadline))
     }
 
-    /// Whether the sleep has ended. The first poll starts the timer, so before it this is false.
+    /// Whether the sleep has ended. Returns false before the first poll, which starts the timer.
     ///
     /// ```
     /// # blitz::block_on(async {

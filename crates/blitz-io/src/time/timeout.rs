@@ -1,4 +1,4 @@
-//! Timeouts: limits the time of a future.
+//! Limits the time that a future may take.
 
 #![forbid(unsafe_code)]
 

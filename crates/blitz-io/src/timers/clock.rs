@@ -87,8 +87,8 @@ pub(crate) fn standing_at(moment: StdInstant) -> Nanos {
 /// The value of `stands` while the clock runs: then it shows the system's time, plus an offset.
 const RUNS: u64 = u64::MAX;
 
-/// The value of `stands` while a thread pauses the clock: then it is about to show where the clock
-/// stands.
+/// The value of `stands` while a thread pauses the clock. That thread replaces this value with the
+/// moment at which the clock stands.
 const STOPS: u64 = RUNS - 1;
 
 /// The last moment at which a clock may stand.

@@ -83,7 +83,7 @@ impl TcpStream {
             if let Some(error) = stream.take_error()? {
                 return Err(error);
             }
-            // The event may have been about something else than the connection attempt.
+            // The event may have been about something other than the connection attempt.
             let connected =
                 stream.io.try_io(Interest::WRITABLE, |stream| match stream.peer_addr() {
                     Err(error) if error.kind() == io::ErrorKind::NotConnected => {
