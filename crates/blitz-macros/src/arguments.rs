@@ -94,7 +94,7 @@ impl Arguments {
         }
         if self.current_thread == Some(true) && self.workers.is_some() {
             let message =
-                "a runtime of the current thread has one worker: leave one of the two out";
+                "a runtime of the current thread has one worker: leave out `flavor` or the workers";
             return Err(Error::new(name.span(), message));
         }
         Ok(())
