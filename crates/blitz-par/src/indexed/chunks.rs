@@ -65,7 +65,9 @@ where
     }
 }
 
-/// Folds the items of a chunk, starting with a clone of a value; each piece has the value.
+/// Folds the items of a chunk, starting with a clone of a value.
+///
+/// Each piece has its own copy to clone from, so the value need not be `Sync`.
 #[derive(Debug)]
 pub struct ByFoldWith<'p, S, F>(S, &'p F);
 

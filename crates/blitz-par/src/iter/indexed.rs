@@ -36,7 +36,7 @@ pub trait IndexedParallelIterator: ParallelIterator {
     /// ```
     fn len(&self) -> usize;
 
-    /// Makes the piece, once.
+    /// Makes the piece. Called at most once.
     #[doc(hidden)]
     fn piece(&mut self) -> Self::Piece<'_>;
 

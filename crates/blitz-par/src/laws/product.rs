@@ -13,7 +13,7 @@ fn v(items: impl Iterator<Item = u32>) -> Vec<u32> {
     items.collect()
 }
 
-/// Ends the loop that `make` makes in each way. Its items are `expected`.
+/// Checks each way to end a loop, on the loop that `make` makes. Its items are `expected`.
 fn ends<I: ParallelIterator<Item = u32>>(make: impl Fn() -> I, expected: &[u32], chain: &str) {
     let is = |n: &u32| n % 5 == 3;
     assert_eq!(make().collect::<Vec<_>>(), expected, "{chain}, collect");

@@ -52,7 +52,7 @@ fn call() {
 fn balanced<const TEST: usize, C>(program: impl Fn() -> (C, usize) + Sync) {
     everywhere(|| {
         let (units, expected) = program();
-        assert_eq!(ALIVE[TEST].load(Relaxed), expected as isize, "the result has all that live");
+        assert_eq!(ALIVE[TEST].load(Relaxed), expected as isize, "the result holds all live units");
         drop(units);
         assert_eq!(ALIVE[TEST].load(Relaxed), 0);
     });

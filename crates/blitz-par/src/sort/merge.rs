@@ -174,7 +174,7 @@ impl<T> Merge<T> {
     /// the same time, since neither depends on the other.
     fn one_by_one(mut self, f: &impl Fn(&T, &T) -> Ordering) {
         loop {
-            // Each step takes one item at either end, perhaps both from the same run. So neither
+            // Each step takes one item at each end, perhaps both from the same run. So neither
             // run is empty before any of this many steps, whatever `f` returns.
             let steps = self.left.len.min(self.right.len) / 2;
             if steps == 0 {
