@@ -3,8 +3,8 @@
 //! # Who calls it
 //! Any thread that adds a timer to a wheel, or moves a timer: [`Earliest::lower`] under the wheel's
 //! lock, then, if `lower` returns true, [`Alarm::is_early`]. The driver: [`Alarm::set`] before it
-//! blocks, [`Alarm::clear`] afterwards; [`Earliest::set`] under the wheel's lock, as does the
-//! thread that closes the wheel.
+//! blocks, [`Alarm::clear`] afterwards; [`Earliest::set`] under the wheel's lock. The thread that
+//! closes the wheel: [`Earliest::set`] under that lock.
 //!
 //! # State
 //! | where | value | meaning | who writes |

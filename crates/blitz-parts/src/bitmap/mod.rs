@@ -307,9 +307,10 @@ impl Bitmap {
     }
 
     /// Takes up to `most` tasks that follow the last task of this cursor, in the same signal word.
-    /// Only the partition's owner calls this: one exchange per task would take the word's cache
-    /// line from setters each time. Returns how many tasks it took. No worker sees these tasks
-    /// while they move, so the caller announces them where it puts them.
+    /// Only the partition's owner calls this. It takes all of them by one exchange, because an
+    /// exchange for each task would take the word's cache line from setters each time. Returns how
+    /// many tasks it took. No worker sees these tasks while they move, so the caller announces them
+    /// where it puts them.
     pub fn take_behind(&self, cursor: &Cursor, most: usize, keep: impl FnMut(Runnable)) -> usize {
         let (word, skipped) = (cursor.slot.get() / BITS, cursor.slot.get() % BITS);
         let leaf = self.leaves.get(cursor.leaf.get());

@@ -13,7 +13,7 @@ const TASKS: u64 = 1 << 1;
 /// | bit of `status` | meaning |
 /// |---|---|
 /// | 0 | there may be tasks in the worker's yield queue |
-/// | 1 | there were tasks in its partition when it looked last |
+/// | 1 | there may have been tasks in its partition when it looked last |
 #[derive(Debug, Default)]
 pub struct BitmapWaker {
     status: AtomicU64,
@@ -80,7 +80,7 @@ impl WakerOwner<'_> {
         self.clear(YIELD)
     }
 
-    /// Notes that the partition has tasks.
+    /// Notes that the partition may have tasks.
     fn mark_tasks(self) {
         self.set(TASKS);
     }

@@ -388,7 +388,7 @@ fn canary_a_latecomer_leaves_without_release() {
     canary(&[Step::LifeLateRelease], Some(3), late_beside_the_drop);
 }
 
-/// A worker, the handle and the last hold end, in any order; another thread waits for all.
+/// A worker, the handle and the last hold end, in any order; the handle's thread waits for all.
 fn the_end_is_awaited() {
     let life = Arc::new(Life::new(1, 1));
     let written = Arc::new(AtomicUsize::new(0));

@@ -85,8 +85,8 @@ fn spin(ready: impl Fn() -> bool) -> Outcome {
 
 /// Spins and yields until `ready` returns true or the time is over. A yield that gives the core to
 /// another thread wastes no time, so only the turns in which no other thread took the core count
-/// towards the limit. Meanwhile the workers may have to share another core. Then this thread soon
-/// blocks, and the kernel gives this thread's core to a worker.
+/// towards the limit. During such turns the workers may have to share another core. At the limit
+/// this thread blocks, and the kernel gives this thread's core to a worker.
 fn give_way(ready: impl Fn() -> bool) -> Outcome {
     let start = Instant::now();
     let mut before = start;

@@ -43,7 +43,7 @@ fn bitmap_11_a_worker_knows_its_own_leaves() {
         waker.partition_summary()
     };
     assert_eq!([0, 1, 2, 3].map(|worker| sync(worker, 4)), [0, 1, 0, 1]);
-    assert_eq!([0, 1].map(|worker| sync(worker, 2)), [0, 0b11], "dealt among two workers");
+    assert_eq!([0, 1].map(|worker| sync(worker, 2)), [0, 0b11], "dealt to two workers");
     assert_eq!(sync(0, 1), 0b1010);
     let cursor = Cursor::default();
     let own = signals.take_own(&cursor, 1, 4).task;

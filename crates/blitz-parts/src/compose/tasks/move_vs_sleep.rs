@@ -128,9 +128,9 @@ fn canary_a_searcher_keeps_its_batch_to_itself() {
 }
 
 /// Worker 1 may look before there is a task. Then worker 0 puts two tasks into its ring, takes the
-/// first task, and is busy: it looks for no other task. Only then worker 1 registers as a sleeper.
-/// If these were private jobs, worker 1 would need the event counter to notice the second. Worker 1
-/// notices a task without the counter, because each task is announced.
+/// first task, and is busy: it looks for no other task. Only then does worker 1 register as a
+/// sleeper. If these were private jobs, worker 1 would need the event counter to notice the second.
+/// Worker 1 notices a task without the counter, because each task is announced.
 fn the_first_goes_before_the_sleeper_registers() {
     let crew = Crew::new(2);
     let sleeper = crew.start_once(1);
