@@ -99,8 +99,8 @@ mod real {
         false
     }
 
-    /// What a random schedule has chosen, where a decision changes only who works when. `None` in a
-    /// shipped build.
+    /// Returns the choice of a random schedule; `None` in a shipped build. It is for decisions that
+    /// change only which worker runs a task, and when.
     #[inline(always)]
     pub const fn any_choice() -> Option<bool> {
         None

@@ -101,7 +101,8 @@ pub fn any_below(n: usize) -> usize {
     shuttle::rand::Rng::gen_range(&mut shuttle::rand::thread_rng(), 0..n)
 }
 
-/// What the schedule chooses, where a decision changes only who works when.
+/// Returns the choice of the schedule. It is for decisions that change only which worker runs a
+/// task, and when.
 pub fn any_choice() -> Option<bool> {
     Some(any_below(2) == 0)
 }
