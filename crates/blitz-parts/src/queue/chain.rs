@@ -108,7 +108,7 @@ mod tests {
     use crate::queue::fixture::{Numbered, task};
 
     #[test]
-    fn a_row_that_wraps_around_is_taken_apart_in_its_order() {
+    fn a_chain_that_wraps_around_is_taken_apart_in_its_order() {
         let tasks = Numbered::new(20);
         let mut chain = Chain::of(tasks.give_all(0..7).collect::<Vec<_>>().into_iter());
         let mut taken = Vec::new();
@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn the_memory_of_a_long_row_goes_with_its_last_tasks() {
+    fn the_memory_of_a_long_chain_goes_with_its_last_tasks() {
         let mut chain = Chain::new();
         (0..=CHAIN_KEEPS).for_each(|_| chain.push(task(|| ())));
         assert_eq!(chain.split_front(CHAIN_KEEPS).len(), CHAIN_KEEPS);

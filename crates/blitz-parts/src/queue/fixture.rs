@@ -5,8 +5,8 @@ use core::ops::Range;
 use core::panic::Location;
 use core::ptr::NonNull;
 
-/// A task that calls `work` in its only poll, or drops it uncalled if it is cancelled. No thread
-/// waits for it.
+/// A task that calls `work` in its only poll, or drops `work` uncalled if the task is cancelled. No
+/// thread waits for the task.
 pub(crate) fn task(work: impl FnOnce() + Send + 'static) -> Runnable {
     task::new(Location::caller(), async move { work() }, Nobody).0
 }
