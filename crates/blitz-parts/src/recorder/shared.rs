@@ -107,7 +107,7 @@ impl SharedLane {
 }
 
 impl Slot {
-    /// Returns the event and its ticket, unless it is being written.
+    /// Returns the slot's sequence and event, unless it is empty or being written.
     fn read(&self, turns: &Turns) -> Option<(u64, Event)> {
         turns.take();
         let before = self.sequence.load(Acquire); // O10
