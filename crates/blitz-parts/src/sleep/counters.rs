@@ -70,7 +70,7 @@ impl Counts {
         self.inactive().saturating_sub(self.sleeping())
     }
 
-    /// The jobs event counter: even if a worker is sleepy, odd if something was posted since.
+    /// The jobs event counter. A worker that gets sleepy makes it even, a poster makes it odd.
     #[inline]
     pub fn jec(self) -> u32 {
         (self.0 >> 32) as u32

@@ -48,9 +48,9 @@
 //!
 //! The driver is where workers wait for the outside world: for sockets and timers. A pool has no
 //! driver until one is plugged in. A worker that comes back from the driver keeps the lease until
-//! it has queued the tasks whose events arrived there. Other wakers may block, so it calls them
-//! after it has given up the lease. It also calls `work_found` before, since a worker that runs
-//! user code is not inactive.
+//! it has queued the tasks whose events arrived there. Wakers of other kinds may run user code, and
+//! block. So the worker calls them after it has given up the lease and called `work_found`: a
+//! worker that runs user code is not inactive.
 //!
 //! # Invariants
 //! - **SLEEP-1** A job that was posted (pushed where others see it, then `new_jobs`) is found: by a
@@ -357,9 +357,9 @@ impl Sleep {
     }
 
     /// As `start_looking`, for a worker that does not wait for a latch. With the adaptive policy,
-    /// if its recent work came from the driver, the lease is free and no worker is on relief, it
-    /// goes straight there: an event wakes the worker as soon as a poll would have shown it.
-    /// Meanwhile other threads have the core, perhaps the thread that will cause the event.
+    /// if its recent work came from the driver, the lease is free and no worker is on relief, the
+    /// worker goes straight to the driver: an event wakes it as soon as a poll would have shown the
+    /// event. Meanwhile other threads have the core, perhaps the one that will cause the event.
     pub fn start_looking_outside(&self, bed: BedOwner<'_>) -> Idle {
         let mut idle = self.start_looking(bed);
         idle.outside = true;
