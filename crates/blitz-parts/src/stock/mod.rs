@@ -19,9 +19,9 @@
 //! - **STOCK-2** A block is used for the layout that it was allocated with, and no other.
 //! - **STOCK-3** A thread's stock holds no more than [`STOCK_BYTES`], the depot no more than
 //!   `DEPOT_BYTES`; the rest goes to the allocator. If there are many blocks of another size, those
-//!   go first, since they may not be used any more. These limits also bound the stock of a thread
-//!   that only frees blocks. A guest that takes a bundle has less than a bundle of each other
-//!   size; until it takes the next bundle, it puts in no more bytes than it takes out.
+//!   go first, since that size is perhaps not needed any more. These limits also bound the stock of
+//!   a thread that only frees blocks. A guest that takes a bundle has less than a bundle of each
+//!   other size; until it takes the next bundle, it puts in no more bytes than it takes out.
 //! - **STOCK-4** Closing a stock frees its blocks; memory that is freed later goes to the
 //!   allocator. A stock is closed before the thread's locals are destroyed, because their
 //!   destructors may free blocks. A guest's stock is closed by one of those destructors, and the
@@ -329,8 +329,8 @@ impl Blocks {
         is_kept.then_some(0)
     }
 
-    /// Makes room for a block of a class: gives a surplus to the depot, or evicts blocks that may
-    /// not be in use any more. Returns whether there is room now.
+    /// Makes room for a block of a class: gives a surplus to the depot, or evicts blocks of another
+    /// class, which is perhaps not needed any more. Returns whether there is room now.
     fn make_room(&self, class: usize) -> bool {
         if !self.is_open.get() || !is_time(&self.puts_in_vain) {
             return false;
@@ -392,7 +392,7 @@ impl Blocks {
     }
 }
 
-/// Whether it is time to ask the depot again; counts down to it.
+/// Whether it is time to ask the depot, or to look for room, again; counts down to that time.
 fn is_time(in_vain: &Cell<usize>) -> bool {
     let left = in_vain.get();
     in_vain.set(left.saturating_sub(1));
