@@ -50,7 +50,7 @@ impl JoinWaker {
         JoinWaker { word: waker.cast().map_addr(|address| address | BOXED) }
     }
 
-    /// Wakes the task, and consumes the waker.
+    /// Wakes the waiter, and consumes the waker.
     #[inline]
     pub(super) fn wake(self) {
         let this = ManuallyDrop::new(self);

@@ -34,7 +34,7 @@ pub(crate) struct Rig {
 #[derive(Clone, Copy)]
 pub(crate) struct ToRig(NonNull<Rig>);
 
-// SAFETY: everything in a rig is behind locks.
+// SAFETY: everything in a rig is atomic or behind a lock.
 unsafe impl Send for ToRig {}
 // SAFETY: as above.
 unsafe impl Sync for ToRig {}
