@@ -519,13 +519,13 @@ pub const WATCH_LOOKS_HOGGED: u32 = if MODELLED { 4 } else { 100 };
 /// be an additional step.
 pub const TRACE_MEMORY: usize = if MODELLED { 0 } else { 320 << 10 };
 
-/// If polls take at least this long on average, the begin, the end and the wake of each are
+/// If polls take at least this long on average, the start, the end and the wake of each are
 /// recorded. That costs three readings of the cycle counter, 10 to 20 ns each, and the writes of
 /// the events: less than 0.9 % of the polls' time.
 pub const TRACE_POLL_WHOLE: Duration = Duration::from_micros(16);
 
 /// If polls take at least this long on average, but less than [`TRACE_POLL_WHOLE`], only the end of
-/// each is recorded, which is the begin of the next. That costs one reading and one event, about 60
+/// each is recorded, which is the start of the next. That costs one reading and one event, about 60
 /// ns: less than 0.8 % of the polls' time. If polls are shorter, one poll in [`POLLS_PER_SAMPLE`]
 /// is recorded.
 ///
