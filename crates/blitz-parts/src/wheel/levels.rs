@@ -55,10 +55,10 @@ struct Level {
 pub(super) struct Levels {
     /// See WHEEL-5.
     pub(super) elapsed: u64,
-    /// Bits that set a minimum for the level of a new entry: that level has the highest of these
-    /// bits, or the highest bit in which the entry's tick differs from `elapsed` if that is higher.
-    /// The bits are [`FINEST`], or those of the level that is being cleared and of the levels
-    /// below.
+    /// Bits of a tick that set a minimum for the level of a new entry. The entry's level is that of
+    /// the highest of these bits, or that of the highest bit in which the entry's tick differs from
+    /// `elapsed`, whichever is higher. The bits are [`FINEST`], or those of the level that is being
+    /// cleared and of the levels below.
     coarseness: u64,
     /// The slot that is being cleared: its entries move to lower levels, a few at a time
     /// (WHEEL-10).
@@ -355,8 +355,8 @@ impl Levels {
         false
     }
 
-    /// Begins to move the entries of this slot to lower levels. The wheel is at the slot's first
-    /// tick.
+    /// Begins to move the entries of this slot to lower levels. The wheel is at the slot's
+    /// `soonest`.
     fn begin_clearing(&mut self, place: Place) {
         self.clearing = Some(place);
         self.coarseness =

@@ -24,10 +24,10 @@
 //! before all entries of the next one. Two bitmaps lead to the first slot in use, which holds the
 //! entries that are due first.
 //!
-//! When the wheel reaches the first tick of a slot above level 0, the driver clears that slot: it
-//! moves the entries to lower levels, a few at a time, and lets go of the lock in between. Until
-//! the slot is empty the driver fires nothing, `elapsed` stays, and a new entry whose tick is in
-//! the slot's range goes to the end of the slot.
+//! When the first entry of a slot above level 0 may be due, the driver clears that slot: it moves
+//! the entries to lower levels, a few at a time, and lets go of the lock in between. Until the slot
+//! is empty the driver fires nothing, `elapsed` stays, and a new entry whose tick is in the slot's
+//! range goes to the end of the slot.
 //!
 //! # Transitions
 //! ```text
