@@ -135,7 +135,7 @@ impl Story {
     }
 }
 
-/// Returns the begin and the end of the newest region `name` of `track`.
+/// Returns the start and the end of the newest region `name` of `track`.
 fn named(track: &TraceTrack, name: &str) -> Option<(Duration, Duration)> {
     let regions = track.slices.iter().filter(|slice| slice.kind == SliceKind::Region);
     let newest = regions.filter(|slice| slice.name == name).max_by_key(|slice| slice.begin)?;

@@ -47,7 +47,7 @@ fn raw(hostile: Arc<Hostile>) -> RawWaker {
 /// # Safety
 /// 1. `data` belongs to a waker of this file, and the call consumes the waker.
 unsafe fn take(data: *const ()) -> Arc<Hostile> {
-    // SAFETY: `raw` made it of an `Arc` (obligation 1).
+    // SAFETY: `raw` made it from an `Arc` (obligation 1).
     unsafe { Arc::from_raw(data.cast()) }
 }
 
