@@ -100,8 +100,8 @@ fn a_hung_pool_answers_every_request() {
             for _ in 0..threads {
                 begins.recv().unwrap();
             }
-            // No thread of the pool can run anything now.
-            // The list is made for each request. It needs no thread of the pool, and no watch.
+            // No thread of the pool can run anything now. The page's server lists the stuck workers
+            // anew for each request. That needs no thread of the pool, and no watch.
             let are_listed = |stalls: &Value| {
                 let now = list(stalls, "stalls").iter().filter(|stall| stall["over"] != true);
                 now.count() >= WORKERS
@@ -243,8 +243,10 @@ mod listeners {
         links.filter_map(inode).collect()
     }
 
-    /// How many own sockets at which other processes could call are in the tables of the system:
-    /// listeners of TCP and of Unix sockets, and all sockets of UDP.
+    /// Counts the sockets of this process that other processes could call.
+    ///
+    /// The system's tables list them: listeners of TCP, all sockets of UDP, and listeners of Unix
+    /// sockets.
     fn listeners() -> [usize; 3] {
         let own = own_sockets();
         let count = |tables: &[&str], inode: usize, is_open: fn(&[&str]) -> bool| {
@@ -276,7 +278,7 @@ mod listeners {
             assert!(blitz::inspect::pages().is_empty());
             assert_eq!(blitz::inspect::tool_socket(), None);
             assert_eq!(listeners(), [0; 3], "a pool that did not ask");
-            // The same look sees a page and the socket for tools.
+            // `listeners` does find the page and the socket for tools of a pool that asks.
             pool.inspect("127.0.0.1:0").unwrap().unwrap();
             assert_eq!(listeners(), [1, 0, 1], "a pool that asked");
             return;

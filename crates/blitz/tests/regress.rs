@@ -60,7 +60,8 @@ fn rayon_1105_a_call_into_another_pool_starts_no_other_job_of_the_callers_pool()
             let busy: Vec<_> = (0..workers + 64).map(|_| AtomicBool::new(false)).collect();
             let calls = AtomicUsize::new(0);
             let work = |_: usize| {
-                // At most one item per outer worker at a time, so that memory is bounded.
+                // An outer worker has at most one item at a time. If it began another item during
+                // each wait, the items that wait would fill the memory.
                 let me = blitz::current_worker_index().unwrap();
                 let was_busy = busy[me].swap(true, SeqCst);
                 assert!(!was_busy, "no item begins on top of an item that waits");

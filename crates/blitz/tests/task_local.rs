@@ -313,7 +313,7 @@ fn futures_are_dropped_inside_of_their_scope() {
         let ended = looks();
         runtime.block_on(NUMBER.scope(1, async move { drop(ended) }));
         assert_eq!(receive.recv().unwrap(), Some(1));
-        // … before its begin, …
+        // … before its first poll, …
         let unpolled = looks();
         drop(NUMBER.scope(2, async move { drop(unpolled) }));
         assert_eq!(receive.recv().unwrap(), Some(2));

@@ -10,7 +10,7 @@ use std::future::Future;
 /// Tasks, timers, channels and locks of the current pool.
 ///
 /// `declare_raft_types!` takes it as `AsyncRuntime`. `BlitzRuntime<true>` is for tests: the clock
-/// of a runtime that openraft builds with it is paused, so that timers depend on nothing else.
+/// of a runtime that openraft builds with it is paused, so that a busy machine makes no timer late.
 ///
 /// ```
 /// use blitz_adapters::openraft::BlitzRuntime;

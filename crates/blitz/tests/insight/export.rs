@@ -161,7 +161,7 @@ fn perfetto_finds_slices_that_nest_and_flows_that_end() {
             for (_, at, kind, name) in decoded.events.iter().filter(|event| event.0 == track) {
                 match kind {
                     1 => open.push(name.clone().unwrap()),
-                    2 => drop(open.pop().expect("an end has a begin")),
+                    2 => drop(open.pop().expect("an end has a beginning")),
                     _ => continue,
                 }
                 assert!(*at >= last, "time goes on");
@@ -182,7 +182,7 @@ fn perfetto_finds_slices_that_nest_and_flows_that_end() {
     });
 }
 
-/// Sleeps begin and end in the trace, so the counter follows from them.
+/// The trace has the beginning and the end of each sleep, so the test can count the sleepers.
 #[test]
 fn both_formats_count_the_workers_that_sleep() {
     watched("both_formats_count_the_workers_that_sleep", |watch| {
