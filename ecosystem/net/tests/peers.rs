@@ -133,7 +133,7 @@ impl Peer {
             .unwrap();
         let output = child.stderr.take().unwrap();
         until_ready(output, "ready to accept connections");
-        // With another signal PostgreSQL would wait until its clients have gone.
+        // After `-TERM` PostgreSQL would wait until its clients have gone.
         Some(Peer { children: vec![child], signal: "-INT", place, port })
     }
 }

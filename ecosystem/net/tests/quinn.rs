@@ -4,7 +4,7 @@ use rustls::pki_types::PrivatePkcs8KeyDer;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 
-/// Configurations with which both sides trust each other.
+/// Configurations of a server and of a client that trusts the server's certificate.
 fn configs() -> (ServerConfig, ClientConfig) {
     let made = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
     let key = PrivatePkcs8KeyDer::from(made.key_pair.serialize_der());

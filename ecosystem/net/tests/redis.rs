@@ -1,8 +1,8 @@
 use crate::peers::Peer;
 use ::redis::AsyncCommands;
 
-/// Counts with several tasks. With both features redis uses Tokio's runtime if there is a guest,
-/// and smol's otherwise.
+/// Counts with several tasks. With the features `tokio-comp` and `smol-comp` together, redis uses
+/// Tokio's runtime if there is a guest, and smol's otherwise.
 async fn count() {
     let Some(server) = Peer::redis() else { return };
     let client = ::redis::Client::open(format!("redis://127.0.0.1:{}/", server.port)).unwrap();
