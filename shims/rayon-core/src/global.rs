@@ -63,7 +63,7 @@ where
 }
 
 /// Starts a detached job. The spawning thread runs its newest job first, and now and then the
-/// oldest one. It runs jobs that tasks of `blitz-core` have spawned oldest first.
+/// oldest one. If tasks of `blitz-core` have spawned the jobs, the thread runs the oldest first.
 ///
 /// # Panics
 /// A panic of `func` goes to the pool's panic handler. Without one the process aborts. A pool that

@@ -21,7 +21,7 @@ pub use rayon_core::{broadcast, current_num_threads, current_thread_index, in_pl
 pub use rayon_core::{in_place_scope_fifo, join, join_context, max_num_threads, scope, scope_fifo};
 pub use rayon_core::{spawn, spawn_broadcast, spawn_fifo, yield_local, yield_now};
 
-/// The items of the standard collections.
+/// The parallel iterators of `VecDeque`.
 pub mod collections {
     pub use blitz_par::collections::vec_deque;
 }
