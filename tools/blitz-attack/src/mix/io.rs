@@ -138,7 +138,7 @@ async fn abandoned(ctx: &Ctx) -> Result<(), Stop> {
 async fn process(ctx: &Ctx) -> Result<(), Stop> {
     let mut command = blitz::process::Command::new("true");
     let status = ctx.io("status", command.kill_on_drop(true).status().await)?;
-    ctx.check(status.success() || ctx.is_ending(), "`true` is false");
+    ctx.check(status.success() || ctx.is_ending(), "the program `true` failed");
     Ok(())
 }
 

@@ -152,7 +152,9 @@ fn explode(ticket: crate::ledger::Ticket) {
 fn expect_panic(ctx: &Ctx, place: PanicPlace, result: Result<(), JoinError>) -> Result<(), Stop> {
     match result {
         Ok(()) => ctx.complain(format!("{place:?}: the panic got lost")),
-        Err(error) if error.is_cancelled() => return ctx.stopped("a panic was cancelled"),
+        Err(error) if error.is_cancelled() => {
+            return ctx.stopped("work that was to panic was cancelled");
+        }
         Err(error) => check(ctx, place, &*error.into_panic()),
     }
     Ok(())

@@ -21,7 +21,7 @@ pub async fn run(ctx: &Ctx, kind: WakerKind) -> Outcome {
     Ok(1)
 }
 
-/// A waker that passes a wake-up on, and does something else as well.
+/// A waker that passes a wake-up on. Most kinds also do something else.
 struct Passing {
     inner: Waker,
     kind: WakerKind,
