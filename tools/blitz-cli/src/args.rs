@@ -167,7 +167,7 @@ impl TraceFormat {
 pub struct StacksArgs {
     /// The id of one of your processes; optional if there is only one process
     pub pid: Option<u32>,
-    /// Print names of functions with all parameters of their types
+    /// Print the names of functions with all type parameters
     #[arg(long)]
     pub full: bool,
 }

@@ -22,7 +22,7 @@ use trouble::{PATIENCE, Trouble};
 
 /// The port of the page, unless the user names a port, or this one is in use.
 const USUAL_PORT: u16 = 6680;
-/// There are at least this many workers by default, so that users see others go on when one stalls.
+/// There are at least this many workers by default: when one stalls, users see the others go on.
 const WORKERS_MIN: usize = 4;
 /// The number of workers of the second pool.
 const BATCH_WORKERS: usize = 2;

@@ -26,8 +26,8 @@ pub struct Programs {
 }
 
 impl Programs {
-    /// Builds what `cases` need below `target`, unless it is built already. Cargo's messages go to
-    /// stderr.
+    /// Builds what `cases` need, in folders below `target`, unless it is built already. Cargo's
+    /// messages go to stderr.
     pub fn build(cases: &[Case], target: &Path) -> Self {
         let has_tools =
             |case: &Case| case.contestants.iter().any(|one| one.rival.looks_into_tokio());

@@ -83,8 +83,8 @@ impl RayonPrograms {
     }
 
     /// The program that runs `rival` in `case`. Blitz in Rayon's programs, and Rayon's iterators on
-    /// Blitz, run in the build with the drop-in. The twin, which uses no core, and all other
-    /// iterators run in the build with Rayon's core.
+    /// Blitz, run in the build with the drop-in. All others run in the build with Rayon's core:
+    /// Rayon itself, the other iterators, and the twin, which uses no core.
     pub fn of(&self, case: &Case, rival: RivalKind) -> &Path {
         match (case.workload, rival) {
             (Workload::Rayon(_), RivalKind::Blitz) | (_, RivalKind::RayonOnBlitz) => &self.on_blitz,
