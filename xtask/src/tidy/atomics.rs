@@ -32,13 +32,16 @@ const OUTSIDE: &[(&str, &str)] = &[
     ("crates/blitz-parts/src/stock/block.rs", "it uses the alignment of an atomic and has none"),
     (
         "crates/blitz-io/src/batch.rs",
-        "written under the driver's lease; a read without it is a hint",
+        "written under a lock; a read without the driver's lease is a hint",
     ),
     (
         "crates/blitz-io/src/signal/hook.rs",
         "a count that a signal handler raises; a socket notifies",
     ),
-    ("crates/blitz-io/src/timers/clock.rs", "the clock of tests: one word, moved by exchanges"),
+    (
+        "crates/blitz-io/src/timers/clock.rs",
+        "the clock of tests: a word moved by exchanges, and an offset that changes under a lock",
+    ),
     ("crates/blitz-io/src/timers/estimate.rs", "a rate that was measured; any value will do"),
     (
         "crates/blitz-io/src/timers/mod.rs",

@@ -6,7 +6,7 @@ use crate::tree::Tree;
 
 const MACROS: &[&str] = &["todo", "unimplemented", "dbg"];
 
-/// Tests whose subject is a worker that sleeps. Nothing in them waits for the end of a sleep.
+/// Tests whose subject is a worker that sleeps. None of them waits for an event by a sleep.
 const ABOUT_SLEEP: &[&str] = &["crates/blitz/tests/stalls.rs"];
 
 pub fn check(tree: &Tree, report: &mut Report) {
