@@ -28,12 +28,14 @@ pub const ACCEPTED: &[(&str, &str, &str)] = &[
     (
         "slots",
         "Slots::len len.load Acquire",
-        "an entry that counts is found; the table is made of std's cells, which the checker does not see",
+        "a thread finds each entry that `len` counts; the table is made of std's cells, which the checker \
+         does not see",
     ),
     (
         "slots",
         "Slots::add len.store Release",
-        "an entry that counts is found; the table is made of std's cells, which the checker does not see",
+        "a thread finds each entry that `len` counts; the table is made of std's cells, which the checker \
+         does not see",
     ),
 ];
 

@@ -2,8 +2,9 @@
 //!
 //! A site is a fence, or a call with an ordering other than `Relaxed`. Sites are read from the
 //! source, so those that no model reaches are found, too. A model names each site that it reaches
-//! by the file, line and column that `#[track_caller]` gives for the call. So a function with that
-//! attribute has no sites of its own: each call of it is a site.
+//! by the file, line and column that `#[track_caller]` gives for the call. So each call of a
+//! function with that attribute is a site. The function has no sites of its own, except for the
+//! ordering of a failed exchange, if it chooses that ordering itself.
 
 use crate::source::{Token, after_group, starts_with};
 use crate::tree::{File, Tree};

@@ -175,7 +175,7 @@ fn tests(text: &str) -> impl Iterator<Item = &str> {
 fn from_outside(text: &str, left_out: &[&str]) -> String {
     let mut tests = match text.split_once("#[cfg(test)]\nmod test {\n") {
         Some((_, module)) => module.trim_end().trim_end_matches('}').to_owned(),
-        // A file of tests begins with imports; otherwise they are at the end of a module.
+        // A file of tests begins with imports. In other files the tests are at the end.
         None if text.contains("\nuse rand::") => text.replace("#![cfg(test)]", ""),
         None => {
             text.split_once("#[test]").map_or(String::new(), |(_, rest)| format!("#[test]{rest}"))
