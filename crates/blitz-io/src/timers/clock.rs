@@ -3,7 +3,7 @@
 #![forbid(unsafe_code)]
 
 use blitz_core::driver::{is_any_clock_stopped, note_stopped_clock};
-use blitz_parts::prim::{AcqRel, Acquire, AtomicU64, Relaxed, Release};
+use blitz_parts::prim::{AcqRel, Acquire, AtomicU64, Relaxed, Release, fence};
 use blitz_parts::tuning::TICK;
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant as StdInstant};
@@ -129,8 +129,10 @@ impl Clock {
             let ahead = self.ahead.load(Relaxed);
             let now = system_now().wrapping_add(ahead);
             // If the clock was paused meanwhile, `now` may lie after the moment at which it stands.
-            // If it also runs again, with another `ahead`, `now` may lie before that moment.
-            if self.stands.load(Acquire) == RUNS && self.ahead.load(Relaxed) == ahead {
+            // If it also runs again, with another `ahead`, `now` may lie before that moment. The
+            // fence keeps the readings above from being made after the loads below.
+            fence(Acquire);
+            if self.stands.load(Relaxed) == RUNS && self.ahead.load(Relaxed) == ahead {
                 return now;
             }
         }
