@@ -325,7 +325,7 @@ mod tests {
         bench.totals.waits[0] =
             std::thread::spawn(|| Some((thread::current(), Duration::ZERO))).join().unwrap();
         bench.now += CROWD_REST_MAX;
-        assert!(!bench.is_alone(0), "the begin of a trial");
+        assert!(!bench.is_alone(0), "the beginning of a trial");
         for _ in 0..4 {
             bench.totals.waits[1] = Some((id, Duration::from_secs(9)));
             bench.now += CROWD_TRIAL;

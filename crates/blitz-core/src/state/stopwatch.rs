@@ -16,7 +16,7 @@
 //! ```
 //!
 //! What came before the poll took no more processor time than quick time. So the poll took at least
-//! the processor time since the reading, less the quick time before its begin. A poll that is
+//! the processor time since the reading, less the quick time before the poll began. A poll that is
 //! longer than [`RELIEF_POLL_LONG`] by at least [`RELIEF_CLOCK_EVERY`] is always found. A poll that
 //! is shorter than [`RELIEF_POLL_LONG`] is never called long.
 

@@ -1,7 +1,7 @@
 //! The work and the span of a computation, measured while one worker runs it.
 //!
-//! A strand is code between two forks or joins, or between one of these and the begin or end of a
-//! job. The sum of all strands is the work. Strands that depend on each other form paths, which
+//! A strand is code between two forks or joins, or between one of these and the beginning or end of
+//! a job. The sum of all strands is the work. Strands that depend on each other form paths, which
 //! begin where the computation begins. The longest path is the span. A burdened path is longer by
 //! the cost of a steal for each piece of work on it that another worker would have to steal.
 
@@ -14,7 +14,7 @@ use std::collections::HashMap;
 /// How many times the cost of reading the clock is measured. The minimum counts.
 const READINGS: usize = 64;
 
-/// How far a moment is from the begin of the computation, along the longest path, in ticks.
+/// How far a moment is from the beginning of the computation, along the longest path, in ticks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Path {
     pub(crate) span: u64,
@@ -69,7 +69,7 @@ pub(crate) struct Strands {
     /// When the current strand began; `None` between strands.
     begun: Cell<Option<u64>>,
     work: Cell<u64>,
-    /// How far the current strand is from the begin of the computation.
+    /// How far the current strand is from the beginning of the computation.
     path: Cell<Path>,
     /// The farthest end of a job.
     farthest: Cell<Path>,

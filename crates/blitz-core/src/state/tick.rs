@@ -41,9 +41,9 @@ pub(crate) enum Turn {
 pub(crate) enum Detail {
     /// A sample of polls.
     Sample,
-    /// The end of each poll, which is the begin of the next.
+    /// The end of each poll, which is the beginning of the next.
     Ends,
-    /// The wake, the begin and the end of each poll.
+    /// The wake, the beginning and the end of each poll.
     Whole,
 }
 

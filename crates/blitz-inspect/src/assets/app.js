@@ -401,7 +401,7 @@ function regions() {
   const body = rows.slice(0, 20).map((row) => el('tr', null, el('td', { class: 'mono' }, row.name), el('td', { class: 'n' }, count(row.runs)),
     el('td', { class: 'n' }, time(num(row.wall_ns) / Math.max(1, num(row.runs)))), el('td', { class: 'n' }, time(row.wall_ns)),
     el('td', { class: 'n' }, count(num(row.stolen) / Math.max(1, num(row.runs))))));
-  const heads = [['runs', 'how many have ended'], ['mean', 'from begin to end'], ['all', 'from begin to end, together'], ['stolen jobs', 'per run: what other workers took; zero means that nothing ran in parallel']];
+  const heads = [['runs', 'how many have ended'], ['mean', 'from start to end'], ['all', 'from start to end, together'], ['stolen jobs', 'per run: what other workers took; zero means that nothing ran in parallel']];
   return panel('Regions', 'since the pool was built', null, el('div', { class: 'scroll' }, el('table', null, el('thead', null, el('tr', null,
     el('th', null, 'name'), heads.map(([name, title]) => el('th', { class: 'n', title }, name)))), el('tbody', null, body))));
 }
