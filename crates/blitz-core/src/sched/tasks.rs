@@ -310,7 +310,8 @@ impl Tasks<'_> {
             return;
         }
         let noted = self.seat.attend(&self.team().seats);
-        if let Some(address) = address.filter(|_| noted.long) {
+        let judges = noted.long && !self.own().measures_polls.get();
+        if let Some(address) = address.filter(|_| judges) {
             self.team().long_tasks.remember(address);
         }
         if noted.slice {

@@ -72,6 +72,8 @@ pub(crate) struct Own {
     pub(crate) called_wakers: Cell<bool>,
     /// How many calls of deferred wakers are on the stack.
     pub(crate) in_wakers: Cell<u32>,
+    /// Whether this worker polls as the relief worker, which measures its polls itself.
+    pub(crate) measures_polls: Cell<bool>,
     pub(crate) noted: Noted,
     /// Set if this worker measures work and span.
     pub(super) analysing: OnceCell<Box<Analysing>>,
@@ -134,6 +136,7 @@ impl Worker {
                 dispatching: Cell::new(false),
                 called_wakers: Cell::new(false),
                 in_wakers: Cell::new(0),
+                measures_polls: Cell::new(false),
                 noted: Noted::default(),
                 analysing: OnceCell::new(),
             }),

@@ -2,9 +2,9 @@
 //!
 //! It waits in the driver, and polls the tasks that were woken there, tasks in the queue, and tasks
 //! in the rings of stuck workers. It takes no jobs, so it slows the computation down only by the
-//! time of the tasks. It hands a task with long polls to workers with seats, as a job. It stays for
-//! a while after it was last needed, because computations pause. Then it leaves the driver to a
-//! sleeping worker.
+//! time of the tasks. It hands a task with two long polls in a row to workers with seats, as a job.
+//! It stays for a while after it was last needed, because computations pause. Then it leaves the
+//! driver to a sleeping worker.
 
 #![forbid(unsafe_code)]
 
@@ -149,10 +149,15 @@ impl Owner<'_> {
             return leave_to_seats(self.team(), task, kind);
         }
         long.set_tried(kind);
+        let measures = &self.own().measures_polls;
+        measures.set(true);
         let is_long = stopwatch.is_long(|| self.tasks().poll(task));
+        measures.set(false);
         long.set_tried(None);
         if is_long {
             long.remember(kind.unwrap_or(address));
+        } else {
+            long.forget(kind.unwrap_or(address));
         }
     }
 }

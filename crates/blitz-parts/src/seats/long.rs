@@ -5,7 +5,16 @@ use std::fmt;
 
 const SLOTS: usize = 256;
 
-/// The addresses of tasks that had a long poll. A type of tasks has an address, too: its
+/// Marks an address that was noted twice. Addresses are even.
+const TWICE: usize = 1;
+
+/// The addresses of tasks that had a long poll.
+///
+/// One long poll may be an accident: the processor time of a virtual machine includes the time that
+/// its host takes away. So a task belongs to the list only after two long polls without a short one
+/// between them.
+///
+/// A type of tasks has an address, too: its
 /// [kind](crate::task::Runnable::kind), which is never the address of a task. Two addresses may
 /// share an entry, and then one of them is forgotten. A new task may have the address of a task
 /// that has ended. So use this only for choices where a mistake just costs time.
@@ -22,6 +31,8 @@ impl LongTasks {
     /// use blitz_parts::seats::LongTasks;
     /// let long = LongTasks::new();
     /// long.remember(64);
+    /// assert!(!long.contains(64), "this may have been an accident");
+    /// long.remember(64);
     /// assert!(long.contains(64) && !long.contains(128));
     /// long.forget(64);
     /// assert!(!long.contains(64));
@@ -35,20 +46,24 @@ impl LongTasks {
 
     /// Notes that the task at `address` had a long poll.
     pub fn remember(&self, address: usize) {
-        self.place(address).store(address, Relaxed); // O4
+        let place = self.place(address);
+        let is_known = place.load(Relaxed) & !TWICE == address; // O4
+        place.store(if is_known { address | TWICE } else { address }, Relaxed); // O4
     }
 
-    /// Whether the task at `address` had a long poll lately.
+    /// Whether the last two polls of the task at `address` were long.
     pub fn contains(&self, address: usize) -> bool {
-        self.place(address).load(Relaxed) == address // O4
+        self.place(address).load(Relaxed) == address | TWICE // O4
     }
 
     /// Notes that a poll of the task at `address` was short.
     pub fn forget(&self, address: usize) {
-        if self.contains(address) {
+        let place = self.place(address);
+        // O4
+        if place.load(Relaxed) & !TWICE == address {
             // Meanwhile another task may have been noted in the same entry. That task is forgotten,
             // too.
-            self.place(address).store(0, Relaxed); // O4
+            place.store(0, Relaxed); // O4
         }
     }
 

@@ -19,7 +19,7 @@
 //! | `Seat`, STUCK | the worker has waited for a processor for long | the watch | the worker |
 //! | `Seat`, SLICE | the watch has changed the slice of the worker's thread, the time that the kernel lets it run at once | the watch | the worker, which changes the slice back |
 //! | `Seat`, thread | which thread the worker is, for the watch | the thread, when it begins | never |
-//! | [`LongTasks`] | addresses of tasks with a long poll, and of types with a long first poll; entries may be lost or wrong | the relief worker, the owner of a worker, the watch | a worker with a seat that polls such a task, if the poll was short |
+//! | [`LongTasks`] | addresses of tasks with long polls, and of types with long first polls, noted once or twice; entries may be lost or wrong | the relief worker, the owner of a worker, the watch | the worker that polls such a task, if the poll was short |
 //! | [`LongTasks`], tried | the type of the task that the relief worker polls, if that is the task's first poll | the relief worker | the relief worker |
 //!
 //! A spare may go to rest before it has seen its notes. Then the watch takes the notes instead.

@@ -72,22 +72,36 @@ fn seats_4_a_worker_that_waited_for_a_processor_has_run_nothing_long() {
 fn long_tasks_are_remembered_until_a_poll_is_short() {
     let long = LongTasks::new();
     long.remember(64);
+    long.remember(64);
     long.forget(128);
     assert!(long.contains(64) && !long.contains(128));
+    long.remember(64);
+    assert!(long.contains(64));
     long.forget(64);
     assert!(!long.contains(64));
 }
 
 #[test]
+fn one_long_poll_may_be_an_accident() {
+    let long = LongTasks::new();
+    for _ in 0..10 {
+        long.remember(64);
+        assert!(!long.contains(64));
+        long.forget(64);
+    }
+}
+
+#[test]
 fn a_first_poll_is_remembered_if_the_relief_worker_does_not_return() {
     let long = LongTasks::new();
-    long.remember_tried();
+    let remember = || (0..2).for_each(|_| long.remember_tried());
+    remember();
     long.set_tried(Some(64));
     assert!(!long.contains(64));
-    long.remember_tried();
+    remember();
     assert!(long.contains(64));
     long.set_tried(None);
     long.forget(64);
-    long.remember_tried();
+    remember();
     assert!(!long.contains(64));
 }
