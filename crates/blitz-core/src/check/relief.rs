@@ -74,7 +74,7 @@ fn canary_the_relief_worker_is_not_notified_of_a_task() {
 }
 
 /// Jobs on both workers fork ten times each, and then block until a task that the driver wakes has
-/// run. Each fork passes a place at which its worker may step aside for the relief worker.
+/// run. Each fork passes a place at which its worker may stand aside for the relief worker.
 fn forks_beside_relief() {
     let (runtime, window) = with_driver(1 + any_below(2));
     let (over, socket, ran) = (Event::new(), Socket::new(), Arc::new(AtomicUsize::new(0)));

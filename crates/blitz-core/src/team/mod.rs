@@ -227,7 +227,7 @@ impl Team {
         self.workers().for_each(|worker| worker.publish_all(&self.always_demanding));
     }
 
-    /// Makes a worker take the cold path of each fork, where it steps aside for the relief worker.
+    /// Makes a worker take the cold path of each fork, where it stands aside for the relief worker.
     pub(crate) fn call_at_forks(&self, worker: &Worker) {
         worker.change_demand(self.sleep.counters(), &self.attentive);
     }

@@ -353,7 +353,7 @@ fn let_relief_preempt(team: &Team, worker: &Worker) {
     }
 }
 
-/// Makes a worker step aside at its forks as long as a relief worker is on duty.
+/// Makes a worker stand aside at its forks as long as a relief worker is on duty.
 fn call_at_forks(team: &Team, worker: &Worker) {
     let relief = team.sleep().on_relief();
     if relief.is_some_and(|relief| relief != worker.index()) && worker.is_in_work() {
