@@ -31,7 +31,7 @@ impl Hook {
         let number = kind.as_raw_value();
         if FORBIDDEN.contains(&number) {
             let message =
-                format!("no program can listen to signal {number}: it ends or stops the process");
+                format!("Blitz cannot listen to signal {number}: it ends or stops the process");
             return Err(io::Error::new(io::ErrorKind::InvalidInput, message));
         }
         let tolls = Arc::new(Tolls { count: AtomicU64::new(0), write, read });
