@@ -91,7 +91,7 @@ pub(crate) fn length(bufs: &[IoSlice<'_>]) -> usize {
 /// The most buffers that Linux and similar systems take in one call; more would be an error.
 const LIST_MAX: usize = 1_024;
 
-/// Works like [`send`], from the [first of](first_of) several buffers.
+/// Works like [`send`], from several buffers: at least those that [`first_of`] returns.
 pub(crate) fn send_vectored(socket: &impl AsFd, bufs: &[IoSlice<'_>]) -> io::Result<usize> {
     if let [buf] = bufs {
         return send(socket, buf);
