@@ -1,7 +1,7 @@
 //! Data that is cut at its separators.
 //!
-//! Searching for a separator calls user functions, so no place is searched twice: a piece remembers
-//! the index from which on it has no separators.
+//! Searching for a separator calls user functions, so no place is searched in vain twice: a piece
+//! remembers an index at or after which it has no separators.
 
 #![forbid(unsafe_code)]
 
