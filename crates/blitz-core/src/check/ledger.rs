@@ -53,7 +53,7 @@ impl Ledger {
         CURRENT.with_borrow(Arc::clone)
     }
 
-    /// Follows a future to its end.
+    /// Opens a record for a future, which must be dropped once.
     pub(super) fn open(&self) -> Arc<Record> {
         let record = Arc::<Record>::default();
         self.futures.lock().unwrap().push(record.clone());
