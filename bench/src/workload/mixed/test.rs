@@ -22,7 +22,7 @@ fn each_has(rivals: &[RivalKind], metrics: &[Metric], workload: MixedWorkload) {
     test::each_has(rivals, metrics, Workload::Mixed(workload));
 }
 
-/// The rivals that can run any job.
+/// The rivals that can run any job, on every system and in any number of tasks.
 const EVERYONE: [RivalKind; 7] = [
     RivalKind::Blitz,
     RivalKind::Signal,
