@@ -84,9 +84,10 @@ fn spin(ready: impl Fn() -> bool) -> Outcome {
 }
 
 /// Spins and yields until `ready` returns true or the time is over. A yield that gives the core to
-/// another thread wastes no time, so only the turns in which no other thread took the core count
-/// towards the limit. During such turns the workers may have to share another core. At the limit
-/// this thread blocks, and the kernel gives this thread's core to a worker.
+/// another thread wastes no time, so such a turn counts only towards `FOREIGN_YIELDS_MAX`. In the
+/// other turns this thread keeps its core, and the workers may have to share the remaining cores.
+/// After `FOREIGN_YIELDS` of these turns this thread blocks, and the kernel gives its core to a
+/// worker.
 fn give_way(ready: impl Fn() -> bool) -> Outcome {
     let start = Instant::now();
     let mut before = start;
