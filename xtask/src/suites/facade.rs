@@ -148,7 +148,7 @@ fn left_out(name: &str) -> impl Iterator<Item = &'static str> {
     of_file.flat_map(|(_, tests, _)| tests.iter().copied())
 }
 
-/// The paths of the Rust files in `folder`, from `inside` on.
+/// Adds the Rust files below `folder/inside` to `found`, as paths relative to `folder`.
 fn rust_files(folder: &Path, inside: &Path, found: &mut Vec<PathBuf>) -> io::Result<()> {
     let mut entries: Vec<_> = fs::read_dir(folder.join(inside))?.collect::<Result<_, _>>()?;
     entries.sort_by_key(fs::DirEntry::file_name);
