@@ -1,9 +1,9 @@
 //! Forte: a future is a job that its waker pushes again, on the worker that wakes it.
 //!
-//! To read Forte's rows in the result tables: this version shares jobs with other workers only at a
-//! `join`. So no other worker takes a task from the worker that started or woke it. A thread that
-//! is not a worker becomes a worker during a call that starts or wakes a task. Before that call
-//! returns, the thread runs the jobs that it pushed.
+//! Forte's rows in the result tables follow from how this version works. It shares jobs with other
+//! workers only at a `join`. So no other worker takes a task from the worker that started or woke
+//! it. A thread that is not a worker becomes a worker during a call that starts or wakes a task.
+//! Before that call returns, the thread runs the jobs that it pushed.
 
 use std::{future::Future, net::TcpListener, time::Duration};
 
