@@ -20,9 +20,10 @@ use ::tokio::runtime::{Builder, Runtime};
 use crate::rival::RivalKind;
 
 /// The time from one request of the scraper to the next: as long as a turn of a quick run, and
-/// hundreds of times shorter than is usual for scrapers. With a longer period most turns would have
-/// no request in their measured part: a request that became due while the contestant was held is
-/// sent at once, before that part begins.
+/// hundreds of times shorter than is usual for scrapers. The runner stops a contestant between its
+/// turns. A request that becomes due meanwhile is sent as soon as the contestant goes on, before
+/// the measured part of the turn. So with a longer period most turns would have no request in their
+/// measured part.
 const PERIOD: Duration = Duration::from_millis(20);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
