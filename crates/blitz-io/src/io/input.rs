@@ -14,6 +14,7 @@
 
 use crate::borrowed::{AsyncRead, ReadBuf};
 use blitz_core::driver::poll_spend;
+use blitz_parts::panic::discard;
 use std::collections::VecDeque;
 use std::fmt;
 use std::io::{self, Read};
@@ -156,10 +157,10 @@ fn give_up(error: io::Error) -> io::Error {
 }
 
 /// Wakes readers. A waker may be the code of any runtime: if it panics, the other readers are still
-/// woken, and the caller goes on.
+/// woken, and the caller goes on, even if the drop of the panic's payload panics, too.
 fn wake_all(waiting: Vec<Waker>) {
     for waker in waiting {
-        let _ = catch_unwind(AssertUnwindSafe(|| waker.wake()));
+        discard(catch_unwind(AssertUnwindSafe(|| waker.wake())));
     }
 }
 
@@ -193,5 +194,39 @@ fn serve() {
 impl fmt::Debug for Stdin {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Stdin")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::wake_all;
+    use std::panic::panic_any;
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+    use std::task::{Wake, Waker};
+
+    /// A payload whose drop panics.
+    struct Bomb;
+
+    impl Drop for Bomb {
+        fn drop(&mut self) {
+            panic!("the payload's drop");
+        }
+    }
+
+    struct Loud(AtomicU32);
+
+    impl Wake for Loud {
+        fn wake(self: Arc<Self>) {
+            self.0.fetch_add(1, Relaxed);
+            panic_any(Bomb);
+        }
+    }
+
+    #[test]
+    fn all_readers_are_woken_although_payloads_of_panics_panic() {
+        let readers = [(); 3].map(|()| Arc::new(Loud(AtomicU32::new(0))));
+        wake_all(readers.iter().cloned().map(Waker::from).collect());
+        assert!(readers.iter().all(|reader| reader.0.load(Relaxed) == 1));
     }
 }
