@@ -40,7 +40,8 @@ impl Bell {
     /// Returns the bell of the current pool, else of the global one.
     ///
     /// # Errors
-    /// If signals of this `kind` cannot be caught, if the system refuses, or if the pool has ended.
+    /// If Blitz cannot listen to signals of this `kind`, if the system refuses, or if the pool has
+    /// ended.
     pub(super) fn of(kind: SignalKind) -> io::Result<Arc<Bell>> {
         let pool = driver::with_current(|driver, _| Arc::as_ptr(driver.reactor()).addr())?;
         let mut bells = lock();

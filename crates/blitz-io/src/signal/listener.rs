@@ -27,8 +27,8 @@ use std::task::{Context, Poll, ready};
 /// ```
 ///
 /// # Errors
-/// If such signals cannot be caught (`SIGKILL`, `SIGSTOP`, `SIGSEGV`, `SIGFPE`, `SIGILL`), if the
-/// system refuses, or if the runtime has ended.
+/// If Blitz cannot listen to such signals (`SIGKILL`, `SIGSTOP`, `SIGSEGV`, `SIGFPE`, `SIGILL`), if
+/// the system refuses, or if the runtime has ended.
 pub fn signal(kind: SignalKind) -> io::Result<Signal> {
     let bell = Bell::of(kind)?;
     let seen = bell.count();
