@@ -1,9 +1,9 @@
 //! Cancels tasks at the end of their team: each is complete before the team is gone.
 //!
 //! 1. Tasks end once the team's handle is gone and no shielded section of a task is left (see
-//!    `shutdown`). From then on nothing new is spawned, and a worker that finds a task cancels it
-//!    instead of polling it. Waiting tasks are aborted, which puts them into a queue. So workers
-//!    find all of them.
+//!    `shutdown`). From then on a new task is cancelled as soon as it is spawned, and a worker that
+//!    finds a task cancels it instead of polling it. Waiting tasks are aborted, which puts them
+//!    into a queue. So workers find all of them.
 //! 2. Jobs may keep the team at work for longer. The last worker to leave looks for tasks once
 //!    more. If a foreign thread has just woken a task, that task is on its way into the queue, and
 //!    the last worker waits for it.
