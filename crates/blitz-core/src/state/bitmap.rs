@@ -21,7 +21,7 @@ pub(crate) struct BitmapMarks {
 /// State that only the worker's own thread uses.
 pub(crate) struct OwnBitmap {
     pub(crate) slots: RefCell<SlotCache>,
-    /// Where the worker searches next in its own part of the tree.
+    /// Where the worker searches next, first in its own part of the tree and then in any part.
     pub(crate) cursor: Cursor,
     /// Where the worker continues when it takes a task from the whole tree, in turn.
     pub(crate) round: Cursor,

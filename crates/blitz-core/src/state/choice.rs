@@ -53,7 +53,7 @@ impl Scheduler {
 
     fn parse(name: &OsStr) -> Result<Scheduler, BuildError> {
         match name.to_str().map(str::trim) {
-            // Unit files and shells unset a variable by `VARIABLE=`.
+            // In unit files and shells, `VARIABLE=` sets a variable to the empty string.
             Some("") => Ok(Scheduler::default()),
             Some(name) if name == Scheduler::Stealing.name() => Ok(Scheduler::Stealing),
             Some(name) if name == Scheduler::Signal.name() => Ok(Scheduler::Signal),

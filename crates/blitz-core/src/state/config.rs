@@ -20,9 +20,9 @@ use std::time::Duration;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum WaitPolicy {
-    /// Any job or task. Of the jobs, the worker takes its own first, then those of the worker that
-    /// runs the awaited job, then any other, as in Rayon. No core idles while there is work. The
-    /// default.
+    /// Any job, as in Rayon, and any task. Of the jobs, the worker takes its own first, then those
+    /// of the worker that runs the awaited job, then any other. No core idles while there is work.
+    /// The default.
     ///
     /// Inside a task a wait follows [`DescendantsOnly`](Self::DescendantsOnly). Otherwise the
     /// worker would poll other tasks on top of the waiting task, and these might wait, too, on the

@@ -38,7 +38,7 @@ use std::time::Duration;
 /// What a pool knows about the competition for processors.
 pub(crate) struct Crowd {
     mode: Mode,
-    /// The begin of the current trial.
+    /// The beginning of the current trial.
     begin: Option<Begin>,
     /// When a worker had many tasks last.
     last: Option<Instant>,
@@ -86,10 +86,10 @@ struct Alone {
     verdict: Instant,
 }
 
-/// The begin of a trial.
+/// The beginning of a trial.
 ///
-/// The worker that began a trial also ends it. The end of another worker could not be compared:
-/// each worker asks other workers than the next (see [`Totals`]).
+/// The worker that began a trial also ends it. The totals of another worker could not be compared
+/// with those of the beginning: each worker asks a different set of workers (see [`Totals`]).
 #[derive(Clone, Copy)]
 struct Begin {
     worker: usize,
@@ -136,8 +136,10 @@ impl Crowd {
         matches!(self.mode, Mode::Alone(_))
     }
 
-    /// Returns the mode if a trial begins, and the worker that began the trial before it has not
-    /// ended that trial. `last`: when a worker had many tasks before.
+    /// Returns the mode if a trial begins and none ends.
+    ///
+    /// Either no trial was in progress, or the worker that began it did not end it in time. `last`
+    /// is when a worker had many tasks before.
     fn begin_anew(&mut self, now: Instant, last: Option<Instant>, totals: &Totals) -> Mode {
         if totals.waits.iter().all(Option::is_none) {
             return Mode::helped(Some(now + CROWD_REST_MAX));

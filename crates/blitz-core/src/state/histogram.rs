@@ -89,13 +89,13 @@ impl Histogram {
         Duration::from_nanos(self.nanos)
     }
 
-    /// Returns each range's upper end, exclusive, and how many times fell into it. The last range
-    /// has no end.
+    /// Returns each range's upper end, exclusive, and its number of durations. The last range has
+    /// no end.
     pub fn buckets(&self) -> impl Iterator<Item = (Duration, u64)> + '_ {
         self.counts.iter().enumerate().map(|(i, &count)| (upper_end(i), count))
     }
 
-    /// Each power of two up to the last range, and the number of times below it.
+    /// Each power of two up to the last range, and the number of durations below it.
     pub(crate) fn octaves(&self) -> impl Iterator<Item = (Duration, u64)> + '_ {
         let mut below = 0;
         let octave = move |(i, counts): (usize, &[u64])| {

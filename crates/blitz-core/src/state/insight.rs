@@ -59,7 +59,7 @@ impl Insight {
 pub(crate) enum Idleness {
     /// It looks for work.
     Search,
-    /// It sleeps on its word.
+    /// It sleeps outside of the driver, or has no thread now.
     Park,
     /// It sleeps in the driver.
     Driver,

@@ -82,7 +82,7 @@ impl TypeRow {
 pub(crate) struct RegionRow {
     pub(crate) name: Label,
     pub(crate) runs: Counter,
-    /// The ticks between begin and end.
+    /// The ticks between beginning and end.
     pub(crate) ticks: Counter,
     /// How many jobs other workers took from this worker meanwhile.
     pub(crate) stolen: Counter,
@@ -111,7 +111,8 @@ impl RegionRow {
 /// How many names a worker finds without a lock: enough for the types of a busy moment.
 const CACHED: usize = 64;
 
-/// A cache of a worker's look-ups, with one place per name. It is not `Sync`.
+/// A cache of a worker's look-ups. Each name has one place, which it shares with other names. The
+/// cache is not `Sync`.
 pub(crate) struct LabelCache([Cell<Entry>; CACHED]);
 
 #[derive(Clone, Copy, Default)]
@@ -119,7 +120,7 @@ struct Entry {
     /// Zero if there is nothing here.
     key: usize,
     name: Label,
-    /// For a type, the number of its row; for a label, its length.
+    /// For a type, the number of its row; otherwise the length of the name.
     row: usize,
 }
 
@@ -133,7 +134,8 @@ impl LabelCache {
     /// The number of a name, which the cache finds by its address.
     pub(crate) fn number(&self, names: &Labels, name: &'static str) -> Label {
         let cell = self.place(name.as_ptr().addr());
-        // Labels that begin at the same address may differ in length. The keys of labels are odd.
+        // Names that begin at the same address may differ in length. The keys of types are even, so
+        // this key is odd.
         let (key, len) = (name.as_ptr().addr().wrapping_mul(2) | 1, name.len());
         if (cell.get().key, cell.get().row) != (key, len) {
             cell.set(Entry { key, name: names.number(name), row: len });

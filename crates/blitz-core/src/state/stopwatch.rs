@@ -9,7 +9,7 @@
 //! - A poll begins, and the last reading is older than [`RELIEF_CLOCK_EVERY`].
 //!
 //! ```text
-//!  reading                       begin                         end
+//!  reading                       start                         end
 //!  ───┼──── other polls, waits ────┼────────── this poll ────────┼───▶ quick clock
 //!     └─ at most CLOCK_EVERY ──────┘
 //!     └──────────── processor time since the reading ────────────┘

@@ -139,7 +139,7 @@ impl Strands {
         Sums { work: self.work.get(), path: self.path.get(), forks: self.count.get() }
     }
 
-    /// Where a piece of work that forks off now begins.
+    /// Counts a fork; returns where the piece of work begins that forks off now.
     fn fork_off(&self) -> Path {
         self.count.set(self.count.get() + 1);
         let here = self.path.get();

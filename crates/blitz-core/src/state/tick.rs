@@ -204,7 +204,7 @@ impl Tick {
         }
     }
 
-    /// The number of polls, or jobs, between two moments at which others' work goes first.
+    /// The number of polls between two moments at which others' work goes first.
     pub(crate) fn interval(&self) -> usize {
         self.interval.get() as usize
     }
