@@ -22,10 +22,10 @@
 //! itself. With `detach_on_drop` no drop waits.
 //!
 //! The thread that a pool has adopted (see `state/adoption`) is free when the handle is gone. If
-//! it drops the handle outside the pool's operations, it works as the pool's threads do until
-//! step 5. In all other cases a new thread takes its place. If the adopted thread is inside an
-//! operation, it starts the new thread at the end of that operation, unless nothing is left to do
-//! then. Otherwise the thread that drops the handle starts the new thread.
+//! it drops the handle outside the pool's operations, and that drop waits, it works as the pool's
+//! threads do until step 5. In all other cases a new thread takes its place. If the adopted thread
+//! is inside an operation, it starts the new thread at the end of that operation, unless nothing is
+//! left to do then. Otherwise the thread that drops the handle starts the new thread.
 
 #![forbid(unsafe_code)]
 

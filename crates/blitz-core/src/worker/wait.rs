@@ -203,8 +203,8 @@ impl Owner<'_> {
         Some(job)
     }
 
-    /// Finds any work: first the work whose turn it is, then either tasks or jobs, alternately. The
-    /// jobs of this wait go before other jobs.
+    /// Finds any work: first the work whose turn it is, then tasks and jobs. Every second time
+    /// tasks go before jobs. The jobs of this wait go before other jobs.
     fn find_while_waiting(self, latch: &JobLatch, mark: Mark<Header>, look: Look) -> Option<Found> {
         self.forget_poll_end();
         let turn = self.tasks().take_turn();

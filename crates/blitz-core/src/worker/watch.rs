@@ -48,7 +48,7 @@ use std::time::Duration;
 /// The result of a look.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Finding {
-    /// There is nothing to look after: no worker has tasks, or the lease is not free.
+    /// There is nothing to look after. For tasks: none wait. For the lease: it is not free.
     Nothing,
     /// Much has happened since the last look.
     Brisk,
