@@ -1,11 +1,13 @@
 //! Decides at which forks a worker checks whether to leave its processor to the relief worker.
 //!
 //! A fork is often shorter than a reading of the clock. So the worker reads the clock only at some
-//! forks, about every [`FORK_CLOCK_EVERY`], and checks when [`FORK_LOOK_EVERY`] has passed.
+//! forks, about every [`FORK_CLOCK_EVERY`], and checks when [`FORK_LOOK_EVERY`] has passed since
+//! the end of the last check. If the worker left its processor in that check, it then keeps the
+//! processor at least as long: the relief worker may have work without end, or may be blocked.
 
 #![forbid(unsafe_code)]
 
-use blitz_parts::tuning::{FORK_CLOCK_EVERY, FORK_LOOK_EVERY, FORK_STEP_MAX};
+use blitz_parts::tuning::{ASIDE_MAX, FORK_CLOCK_EVERY, FORK_LOOK_EVERY, FORK_STEP_MAX};
 use std::cell::Cell;
 use std::time::Duration;
 
@@ -19,8 +21,10 @@ pub(crate) struct Attention {
     step: Cell<u32>,
     /// When the clock was read last.
     read: Cell<Duration>,
-    /// When the worker checked last.
+    /// When the last check began, and since [`has_looked`](Self::has_looked), its end.
     looked: Cell<Duration>,
+    /// How long the last check took, [`ASIDE_MAX`] at most.
+    took: Cell<Duration>,
 }
 
 impl Attention {
@@ -46,18 +50,28 @@ impl Attention {
         };
         self.step.set(next);
         self.left.set(next - 1);
-        let is_due = now.saturating_sub(self.looked.get()) >= FORK_LOOK_EVERY;
+        let is_due = now.saturating_sub(self.looked.get()) >= FORK_LOOK_EVERY.max(self.took.get());
         if is_due {
             self.looked.set(now);
         }
         is_due
+    }
+
+    /// Notes that the check that was due has ended at `now`. The worker may have left its processor
+    /// meanwhile.
+    pub(crate) fn has_looked(&self, now: Duration) {
+        // If the thread lost its processor as well, the check took longer than the worker waited
+        // for the relief worker.
+        self.took.set(now.saturating_sub(self.looked.get()).min(ASIDE_MAX));
+        self.looked.set(now);
+        self.read.set(now);
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::Attention;
-    use blitz_parts::tuning::{FORK_CLOCK_EVERY, FORK_LOOK_EVERY, FORK_STEP_MAX};
+    use blitz_parts::tuning::{ASIDE_MAX, FORK_CLOCK_EVERY, FORK_LOOK_EVERY, FORK_STEP_MAX};
     use std::cell::Cell;
     use std::time::Duration;
 
@@ -93,6 +107,25 @@ mod tests {
     fn every_fork_looks_where_forks_are_long() {
         let (looks, readings) = count(1_000, FORK_LOOK_EVERY);
         assert_eq!((looks, readings), (1_000, 1_000));
+    }
+
+    #[test]
+    fn a_worker_keeps_its_processor_as_long_as_it_left_it() {
+        for check in [FORK_CLOCK_EVERY, ASIDE_MAX, ASIDE_MAX * 10] {
+            let (attention, fork) = (Attention::default(), Duration::from_nanos(50));
+            let (mut now, mut computed, mut checks) = (Duration::from_secs(1), Duration::ZERO, 0);
+            while computed < Duration::from_millis(100) {
+                now += fork;
+                computed += fork;
+                if attention.is_due(|| now) {
+                    now += check;
+                    checks += 1;
+                    attention.has_looked(now);
+                }
+            }
+            let least = check.clamp(FORK_LOOK_EVERY, ASIDE_MAX) * (checks - 1);
+            assert!(checks > 1 && computed >= least, "{checks} checks of {check:?}");
+        }
     }
 
     #[test]

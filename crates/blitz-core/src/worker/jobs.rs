@@ -105,8 +105,11 @@ impl Jobs<'_> {
     #[cold]
     #[inline(never)]
     fn is_wanted_after_attention(self) -> bool {
-        if self.own().attention.is_due(|| ticks::to_duration(ticks::now())) {
+        let attention = &self.own().attention;
+        let clock = || ticks::to_duration(ticks::now());
+        if attention.is_due(clock) {
             self.attend_to_relief();
+            attention.has_looked(clock());
         }
         let demand = self.team().sleep().counters().peek();
         demand.anyone_inactive() && !self.own_deque().has_public()
