@@ -141,6 +141,34 @@ fn a_worker_that_was_called_too_late_forks_as_before() {
     check(1_000, called_too_late);
 }
 
+/// The watch has called a spare at its forks, and then that spare goes on relief. It must not stand
+/// aside for itself.
+#[test]
+fn a_relief_worker_does_not_stand_aside_for_itself() {
+    check(1_000, || {
+        let (runtime, _window) = with_driver(0);
+        let done = Gate::new();
+        runtime.spawn_job({
+            let done = done.clone();
+            move || {
+                let owner = current().expect("a job runs on a worker");
+                let sleep = owner.team().sleep();
+                assert!(sleep.begin_relief(owner.index()));
+                owner.team().call_at_forks(owner.worker());
+                // Time passes, so that each fork checks.
+                while owner.worker().demand().is_attentive() {
+                    join(|| park_for(Duration::from_millis(1)), || ());
+                }
+                assert!(sleep.end_relief(owner.index()));
+                sleep.relieve();
+                done.open();
+            }
+        });
+        block_on(done.passed());
+        runtime.shut_down();
+    });
+}
+
 #[test]
 fn canary_the_call_at_forks_never_ends() {
     canary(Step::AttentionEnds, called_too_late);

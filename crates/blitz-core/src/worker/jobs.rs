@@ -116,10 +116,12 @@ impl Jobs<'_> {
     }
 
     /// Leaves this processor to the relief worker, if the relief worker has work and waits for this
-    /// processor. If no worker is on relief, forks take their usual path again.
+    /// processor. If no other worker is on relief, forks take their usual path again.
     fn attend_to_relief(self) {
         let (team, sleep) = (self.team(), self.team().sleep());
-        if sleep.on_relief().is_none() {
+        // This worker may be on relief itself: a spare that was called at its forks, while another
+        // spare was on relief, may be the next relief worker.
+        if sleep.on_relief().is_none_or(|relief| relief == self.index()) {
             team.end_call_at_forks(self.worker());
         } else if let Some(processor) = thread::processor() {
             let news = || team.driver().is_some_and(|driver| driver.has_news());
