@@ -153,11 +153,12 @@ impl Owner<'_> {
         measures.set(true);
         let is_long = stopwatch.is_long(|| self.tasks().poll(task));
         measures.set(false);
-        long.set_tried(None);
-        if is_long {
-            long.remember(kind.unwrap_or(address));
-        } else {
+        // If this worker did not return for long, the watch may have noted this poll.
+        let is_noted = long.end_tried(kind);
+        if !is_long {
             long.forget(kind.unwrap_or(address));
+        } else if !is_noted {
+            long.remember(kind.unwrap_or(address));
         }
     }
 }

@@ -46,6 +46,7 @@ impl LongTasks {
 
     /// Notes that the task at `address` had a long poll.
     pub fn remember(&self, address: usize) {
+        debug_assert!(address & TWICE == 0);
         let place = self.place(address);
         let is_known = place.load(Relaxed) & !TWICE == address; // O4
         place.store(if is_known { address | TWICE } else { address }, Relaxed); // O4
@@ -67,16 +68,33 @@ impl LongTasks {
         }
     }
 
-    /// Notes that the relief worker begins a poll, or has ended one. `key` is the task's kind if
-    /// the first poll of a task begins, otherwise `None`.
+    /// Notes that the relief worker begins a poll. `key` is the task's kind if that is the first
+    /// poll of the task, otherwise `None`.
     pub fn set_tried(&self, key: Option<usize>) {
         self.tried.store(key.unwrap_or(0), Relaxed); // O4
+    }
+
+    /// Notes that the relief worker has ended the poll that it began with this `key`. Returns
+    /// whether that poll was [remembered](Self::remember_tried) already.
+    ///
+    /// ```
+    /// use blitz_parts::seats::LongTasks;
+    /// let long = LongTasks::new();
+    /// long.set_tried(Some(64));
+    /// assert!(!long.end_tried(Some(64)));
+    /// long.set_tried(Some(64));
+    /// long.remember_tried();
+    /// assert!(long.end_tried(Some(64)));
+    /// ```
+    pub fn end_tried(&self, key: Option<usize>) -> bool {
+        // O4
+        key.is_some_and(|key| self.tried.compare_exchange(key, 0, Relaxed, Relaxed).is_err())
     }
 
     /// Notes that the relief worker does not return from its current poll. If that is the first
     /// poll of a task, remembers the task's kind.
     pub fn remember_tried(&self) {
-        match self.tried.load(Relaxed) {
+        match self.tried.swap(0, Relaxed) {
             0 => {} // O4
             key => self.remember(key),
         }

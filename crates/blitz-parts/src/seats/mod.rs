@@ -20,7 +20,7 @@
 //! | `Seat`, SLICE | the watch has changed the slice of the worker's thread, the time that the kernel lets it run at once | the watch | the worker, which changes the slice back |
 //! | `Seat`, thread | which thread the worker is, for the watch | the thread, when it begins | never |
 //! | [`LongTasks`] | addresses of tasks with long polls, and of types with long first polls, noted once or twice; entries may be lost or wrong | the relief worker, the owner of a worker, the watch | the worker that polls such a task, if the poll was short |
-//! | [`LongTasks`], tried | the type of the task that the relief worker polls, if that is the task's first poll | the relief worker | the relief worker |
+//! | [`LongTasks`], tried | the type of the task that the relief worker polls, if that is the task's first poll | the relief worker | the relief worker; the watch, when it has noted that type |
 //!
 //! A spare may go to rest before it has seen its notes. Then the watch takes the notes instead.
 //!
