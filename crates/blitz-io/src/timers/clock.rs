@@ -130,9 +130,10 @@ impl Clock {
             let now = system_now().wrapping_add(ahead);
             // If the clock was paused meanwhile, `now` may lie after the moment at which it stands.
             // If it also runs again, with another `ahead`, `now` may lie before that moment. The
-            // fence keeps the readings above from being made after the loads below.
+            // fence keeps the readings above from being made after the loads below. `stands` comes
+            // first, so that a reader that sees the clock run again sees the new `ahead`.
             fence(Acquire);
-            if self.stands.load(Relaxed) == RUNS && self.ahead.load(Relaxed) == ahead {
+            if self.stands.load(Acquire) == RUNS && self.ahead.load(Relaxed) == ahead {
                 return now;
             }
         }
