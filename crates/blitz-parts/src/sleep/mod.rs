@@ -137,6 +137,7 @@ mod driver;
 mod driver_model;
 #[cfg(all(test, blitz_loom))]
 mod model;
+mod on_relief;
 mod policy;
 mod relief;
 #[cfg(all(test, blitz_loom))]

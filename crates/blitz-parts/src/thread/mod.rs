@@ -59,8 +59,9 @@ pub fn is_blocked(thread: ThreadId) -> bool {
     system::is_blocked(thread.0)
 }
 
-/// The processor on which the current thread runs; `None` if the system does not say. The thread may
-/// have moved when this returns.
+/// The processor on which the current thread runs; `None` if the system does not say.
+///
+/// The thread may have moved when this returns.
 ///
 /// ```
 /// assert_eq!(blitz_parts::thread::processor().is_some(), cfg!(target_os = "linux"));

@@ -48,6 +48,12 @@ use linux as backend;
 #[cfg(any(blitz_loom, blitz_shuttle))]
 use model as backend;
 
+/// Whether a pause in a model ends only when it is woken: the checkers have no time.
+#[cfg(blitz_loom)]
+const PAUSES_ARE_WOKEN: bool = true;
+#[cfg(blitz_shuttle)]
+const PAUSES_ARE_WOKEN: bool = false;
+
 /// Blocks while `word` holds `expected`, or returns early (FUTEX-3).
 pub fn wait(word: &AtomicU32, expected: u32) {
     backend::wait(word, expected);

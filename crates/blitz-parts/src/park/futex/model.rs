@@ -3,6 +3,7 @@
 //! It is as weak as the weakest backend: only the lock orders accesses, while Linux adds full
 //! barriers.
 
+use super::PAUSES_ARE_WOKEN;
 use crate::prim::{AtomicU32, Condvar, Mutex, Relaxed, Step, broken, lazy_static, yield_now};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -47,7 +48,7 @@ pub(super) fn wake_one(word: &AtomicU32) {
 /// The checkers have no time. Under loom a pause has to be ended by a wake; under shuttle it ends
 /// early.
 pub(super) fn pause(word: &AtomicU32, expected: u32, _time: Duration) {
-    if cfg!(blitz_loom) {
+    if PAUSES_ARE_WOKEN {
         wait(word, expected);
     } else {
         yield_now();
