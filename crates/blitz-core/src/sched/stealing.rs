@@ -15,15 +15,15 @@ impl Tasks<'_> {
     #[inline]
     pub(super) fn put_back(self, task: Runnable, notify: bool) {
         match self.own_ring().try_push(task) {
-            Ok(()) if notify => self.notify_of_task(),
-            Ok(()) => {}
+            Ok(_) if notify => self.notify_of_task(),
+            Ok(_) => {}
             Err(task) => self.put_beyond(task),
         }
     }
 
     /// Works like `put_back`, for a ring that is full.
     #[cold]
-    fn put_beyond(self, task: Runnable) {
+    pub(super) fn put_beyond(self, task: Runnable) {
         if let Some(part) = self.part() {
             return self.overflow_into_tree(part, task);
         }

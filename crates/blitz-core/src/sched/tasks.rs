@@ -242,12 +242,35 @@ impl Tasks<'_> {
         if self.team().tasks_end() {
             return self.cancel(task);
         }
+        let is_due = self.own().tasks.tick.begin_poll();
+        if is_due || self.is_in_run() {
+            return self.poll_apart(task, is_due);
+        }
+        self.poll_by(task, poll_here);
+    }
+
+    /// Polls a task when a budget of polls is spent, or on top of a job. Not inlined: most polls
+    /// need neither, and have fewer steps and registers without this code.
+    #[cold]
+    #[inline(never)]
+    fn poll_apart(self, task: Runnable, is_due: bool) {
+        let timed = is_due && self.own().tasks.tick.end_step();
+        self.poll_by(
+            task,
+            |task| {
+                if timed { self.poll_timed(task) } else { self.poll_in_run(task) }
+            },
+        );
+    }
+
+    /// Polls a task by calling `poll`, and does what comes before and after each poll.
+    #[inline(always)]
+    fn poll_by(self, task: Runnable, poll: impl FnOnce(Runnable) -> Ran) {
         let counters = &self.worker().queues.counters;
         // Nothing unwinds before the task runs. The compiler does not know that, and would keep the
         // task on the stack for its drop.
         let task = ManuallyDrop::new(task);
         let (place, address) = (task.place(), task.header().addr());
-        let timed = self.own().tasks.tick.begin_poll();
         counters.polled.add(1);
         let stamp = task.stamp();
         if is_of_schedule(stamp) {
@@ -255,9 +278,7 @@ impl Tasks<'_> {
         }
         task.set_stamp(self.own().noted.coarse.get());
         self.own_shown().set(&task);
-        let task = ManuallyDrop::into_inner(task);
-        let ran =
-            if timed || self.is_in_run() { self.poll_apart(task, timed) } else { poll_here(task) };
+        let ran = poll(ManuallyDrop::into_inner(task));
         counters.count(&ran);
         self.end_poll(ran, place);
         if self.seat.is_noted() {
@@ -266,7 +287,7 @@ impl Tasks<'_> {
     }
 
     /// Does what follows a poll. `place` is the task's place before that poll.
-    #[inline]
+    #[inline(always)]
     fn end_poll(self, ran: Ran, place: Option<Place>) {
         match ran {
             Ran::Again(task) => self.poll_again(task),
@@ -276,12 +297,19 @@ impl Tasks<'_> {
     }
 
     /// Puts a task back that has yielded, or was woken while it was polled.
-    #[inline]
+    #[inline(always)]
     fn poll_again(self, task: Runnable) {
-        // If the task is alone, this worker polls it next. Behind another task, which may block, it
-        // needs another worker: notify.
-        let behind = !self.queues.ring.is_empty() || self.queues.has_lifo();
-        self.put_back(task, behind && !broken(Step::RuntimeYieldTells));
+        match self.own_ring().try_push(task) {
+            // If the task is alone, this worker polls it next. Behind another task, which may
+            // block, it needs another worker: notify.
+            Ok(alone) => {
+                let behind = !alone || self.queues.has_lifo();
+                if behind && !broken(Step::RuntimeYieldTells) {
+                    self.notify_of_task();
+                }
+            }
+            Err(task) => self.put_beyond(task),
+        }
         if let Some(marks) = self.own_marks() {
             marks.own_waker().mark_yield();
         }
@@ -322,14 +350,6 @@ impl Tasks<'_> {
             // needed: it checks that when the turn of other work comes.
             self.own().tasks.tick.repeat_turn_of_others();
         }
-    }
-
-    /// Polls a task whose poll is `timed`, or runs on top of a job. Not inlined: most polls are
-    /// neither timed nor on top of a job, and need fewer registers without this code.
-    #[cold]
-    #[inline(never)]
-    fn poll_apart(self, task: Runnable, timed: bool) -> Ran {
-        if timed { self.poll_timed(task) } else { self.poll_in_run(task) }
     }
 
     /// Polls a task. If the poll runs on top of a waiting job, the task's forks must not look like

@@ -113,17 +113,17 @@ impl Tick {
     /// Selects the sample of tasks that are stamped.
     pub(crate) const STAMP_MASK: u64 = POLLS_PER_SAMPLE as u64 - 1;
 
-    /// Counts a poll that is about to begin. Returns whether to time it.
+    /// Counts a poll that is about to begin. Returns whether it ends a step: then the caller calls
+    /// [`end_step`](Self::end_step).
     #[inline]
     pub(crate) fn begin_poll(&self) -> bool {
         let left = self.left.get() - 1;
         self.left.set(left);
-        left == 0 && self.is_due()
+        left == 0
     }
 
-    /// Does what is due after this step. Returns whether to time the poll.
-    #[cold]
-    fn is_due(&self) -> bool {
+    /// Does what is due after this step. Returns whether to time the poll that is about to begin.
+    pub(crate) fn end_step(&self) -> bool {
         let passed = self.step.get();
         let spent = |until: &Cell<u32>, again: u32| {
             let left = until.get() - passed;
@@ -158,7 +158,7 @@ impl Tick {
         let each = self.all_timed || detail != Detail::Sample;
         self.samples.set(if each { 1 } else { POLLS_PER_SAMPLE });
         // The next sample may come sooner than planned, but not before the end of this step, whose
-        // polls `is_due` has still to subtract.
+        // polls `end_step` has still to subtract.
         self.until_sample.set(self.until_sample.get().min(self.samples.get()).max(self.step.get()));
         self.stamp_mask.set(if detail == Detail::Whole { 0 } else { Tick::STAMP_MASK });
     }
@@ -319,6 +319,11 @@ mod tests {
     };
     use std::time::Duration;
 
+    /// Begins a poll. Returns whether it is timed.
+    fn poll(tick: &Tick) -> bool {
+        tick.begin_poll() && tick.end_step()
+    }
+
     #[test]
     fn the_interval_follows_the_table_of_poll_times() {
         let table = [(1, 255), (10, 100), (50, 20), (100, 10), (1_000, 8), (50_000, 8)];
@@ -362,7 +367,7 @@ mod tests {
         for _ in 0..3 {
             for _ in 0..interval {
                 assert_ne!(tick.take_turn(), Turn::Others);
-                tick.begin_poll();
+                poll(&tick);
             }
             assert_eq!((tick.take_turn(), tick.take_turn()), (Turn::Others, Turn::Own));
         }
@@ -378,7 +383,7 @@ mod tests {
         let tick = Tick::new(false, true);
         let turns: Vec<_> = (0..100 * tick.brief.get())
             .map(|_| {
-                tick.begin_poll();
+                poll(&tick);
                 tick.take_turn()
             })
             .collect();
@@ -399,7 +404,7 @@ mod tests {
                 }
                 Turn::Own | Turn::Others => own += 1,
             }
-            tick.begin_poll();
+            poll(tick);
         }
         (own, queued)
     }
@@ -433,10 +438,10 @@ mod tests {
                 // The worker has no own task, so it takes one from the queue.
                 tick.take_turn();
                 tick.defer_queue_turn(1);
-                tick.begin_poll();
+                poll(&tick);
             }
             let polls_until_turn = (0..).position(|_| {
-                tick.begin_poll();
+                poll(&tick);
                 tick.take_turn() == Turn::Queue
             });
             // One spell and the rest of a step.
@@ -488,7 +493,7 @@ mod tests {
         }
         assert_eq!(tick.interval.get(), 20, "not before maintenance");
         for _ in 0..BUDGET_PER_TICK {
-            tick.begin_poll();
+            poll(&tick);
         }
         assert_eq!(tick.interval.get(), INTERVAL_MIN);
     }
@@ -496,10 +501,10 @@ mod tests {
     #[test]
     fn one_poll_in_each_sample_interval_is_timed() {
         let tick = Tick::new(false, false);
-        let timed = (0..4 * POLLS_PER_SAMPLE).filter(|_| tick.begin_poll()).count();
+        let timed = (0..4 * POLLS_PER_SAMPLE).filter(|_| poll(&tick)).count();
         assert_eq!(timed, 4);
         let tick = Tick::new(true, true);
-        assert!((0..1_000).all(|_| tick.begin_poll()));
+        assert!((0..1_000).all(|_| poll(&tick)));
     }
 
     /// Polls until the next round of maintenance; each timed poll takes `time`. Returns how many
@@ -507,7 +512,7 @@ mod tests {
     fn poll_for_a_tick(tick: &Tick, time: Duration) -> u32 {
         let mut timed = 0;
         for _ in 0..BUDGET_PER_TICK {
-            if tick.begin_poll() {
+            if poll(tick) {
                 timed += 1;
                 tick.end_poll(time);
             }

@@ -215,14 +215,16 @@ impl<const N: usize> Ring<N> {
         let room = into.room() as u32;
         let (claimed, count) = self.claim(room + 1)?;
         let first = self.slot(claimed.steal).read();
+        let mut tail = into.tail();
         for offset in 1..count {
             let task = self.slot(claimed.steal.wrapping_add(offset)).read();
-            into.write(offset - 1, task);
+            into.write(tail, task);
+            tail = tail.wrapping_add(1);
         }
         if !self.release(claimed) {
             return None;
         }
-        into.advance_tail(count - 1);
+        into.set_tail(tail);
         match taken(first) {
             Some(first) => Some(Stolen { first, count: count as usize }),
             None => unreachable!("a claimed slot holds a task"),
@@ -298,35 +300,39 @@ impl<const N: usize> Ring<N> {
 }
 
 impl<'a, const N: usize> RingOwner<'a, N> {
-    /// Appends a task if there is room; otherwise returns it.
+    /// Appends a task if there is room. Returns whether the task is alone: no other task waits in
+    /// the ring.
     ///
     /// # Errors
     /// The task itself, if the ring is full.
     #[inline]
-    pub fn try_push(self, task: Runnable) -> Result<(), Runnable> {
-        if self.room() == 0 {
+    pub fn try_push(self, task: Runnable) -> Result<bool, Runnable> {
+        let (head, tail) = (self.head(), self.tail()); // O6
+        if room_beyond::<N>(head, tail) == 0 {
             return Err(task);
         }
-        self.write(0, task.into_raw().as_ptr());
-        self.advance_tail(1);
-        Ok(())
+        self.write(tail, task.into_raw().as_ptr());
+        self.set_tail(tail.wrapping_add(1));
+        Ok(head.real == tail)
     }
 
     /// Appends the oldest tasks of `chain` until the ring is full. Other threads see all of them at
     /// once.
     pub fn push_from(self, chain: &mut Chain) {
         let count = self.room().min(chain.len());
-        for (offset, task) in chain.take(count).enumerate() {
-            self.write(offset as u32, task.into_raw().as_ptr());
+        let mut tail = self.tail();
+        for task in chain.take(count) {
+            self.write(tail, task.into_raw().as_ptr());
+            tail = tail.wrapping_add(1);
         }
-        self.advance_tail(count as u32);
+        self.set_tail(tail);
     }
 
     /// Appends a task. If the ring is full and no thief is about to make room, the older half of
     /// the ring overflows.
     pub fn push(self, task: Runnable) -> Pushed {
         match self.try_push(task) {
-            Ok(()) => Pushed::Ok,
+            Ok(_) => Pushed::Ok,
             Err(task) => self.push_full(task),
         }
     }
@@ -335,10 +341,10 @@ impl<'a, const N: usize> RingOwner<'a, N> {
     #[cold]
     fn push_full(self, task: Runnable) -> Pushed {
         loop {
-            let head = self.head(); // O6
-            if self.room_beyond(head) > 0 {
-                self.write(0, task.into_raw().as_ptr());
-                self.advance_tail(1);
+            let (head, tail) = (self.head(), self.tail()); // O6
+            if room_beyond::<N>(head, tail) > 0 {
+                self.write(tail, task.into_raw().as_ptr());
+                self.set_tail(tail.wrapping_add(1));
                 return Pushed::Ok;
             }
             if head.is_claimed() {
@@ -375,7 +381,7 @@ impl<'a, const N: usize> RingOwner<'a, N> {
     /// Returns for how many tasks there is room, at least: thieves only make more room.
     #[inline]
     pub fn room(self) -> usize {
-        self.room_beyond(self.head()) as usize // O6
+        room_beyond::<N>(self.head(), self.tail()) as usize // O6
     }
 
     /// Takes the older half of a full ring, unless a thief took a task first.
@@ -400,31 +406,33 @@ impl<'a, const N: usize> RingOwner<'a, N> {
         Head::from_bits(self.ring.head.load(order))
     }
 
-    fn room_beyond(self, head: Head) -> u32 {
-        let start = if broken(Step::RingSlotsOfThief) { head.real } else { head.steal };
-        Ring::<N>::SLOTS - self.tail().wrapping_sub(start)
-    }
-
     /// The end of the tasks; only the owner changes it.
     #[inline]
     fn tail(self) -> u32 {
         self.ring.tail.load(Relaxed)
     }
 
-    /// Writes the free slot at `tail + offset`.
+    /// Writes the free slot of this index.
     #[inline]
-    fn write(self, offset: u32, task: *mut Header) {
-        let slot = self.ring.slot(self.tail().wrapping_add(offset));
+    fn write(self, index: u32, task: *mut Header) {
+        let slot = self.ring.slot(index);
         slot.uses.write();
         slot.task.store(task, Relaxed);
     }
 
-    /// Moves the tail forward by `count` slots.
+    /// Moves the tail, behind slots that were just written.
     #[inline]
-    fn advance_tail(self, count: u32) {
+    fn set_tail(self, tail: u32) {
         let order = if broken(Step::RingPushRelease) { Relaxed } else { Release };
-        self.ring.tail.store(self.tail().wrapping_add(count), order); // O1
+        self.ring.tail.store(tail, order); // O1
     }
+}
+
+/// The number of free slots of a ring whose owner saw this head.
+#[inline]
+fn room_beyond<const N: usize>(head: Head, tail: u32) -> u32 {
+    let start = if broken(Step::RingSlotsOfThief) { head.real } else { head.steal };
+    Ring::<N>::SLOTS - tail.wrapping_sub(start)
 }
 
 /// Converts the word that the taker of a task read from its slot.

@@ -154,7 +154,9 @@ impl<F: Future + 'static, S: Scheduler> Cell<F, S> {
         scheduler.schedule(unsafe { Runnable::from_raw(header) });
     }
 
-    /// `Vtable::run`.
+    /// `Vtable::run`. Not inlined into `run_probed`: the closure below would then have two callers,
+    /// and the compiler would inline it into neither.
+    #[inline(never)]
     unsafe fn run(header: NonNull<Header>, table: &'static RawWakerVTable) -> Ran {
         // SAFETY: the run's reference keeps the cell alive until one of the ends below gives it up.
         let state = unsafe { &(*header.as_ptr()).state };
