@@ -86,11 +86,12 @@ impl Place for Queues {
         }
         let workers = self.workers.len();
         let start = below(random, workers);
-        (start..workers)
-            .chain(0..start)
-            .filter(|&index| index != 0)
-            .filter_map(|index| self.workers.get(index))
-            .any(|victim| !victim.ring.is_empty() || !victim.batch.is_empty())
+        let own = self.workers.get(0).map(|worker| &raw const **worker);
+        let has_task = |victim: &Box<Worker>| {
+            let is_other = own != Some(&raw const **victim);
+            (is_other && !(victim.ring.is_empty() && victim.batch.is_empty())).then_some(())
+        };
+        self.workers.find_from(start, has_task).is_some()
     }
 }
 

@@ -61,6 +61,40 @@ impl<T> Slots<T> {
     pub fn iter(&self) -> impl Iterator<Item = &T> {
         (0..self.len()).filter_map(|index| self.get(index))
     }
+
+    /// Calls `find` for the entry at `start`, for those after it and then for those before it, until
+    /// it returns a value, and returns that value. Goes from row to row, and so takes less than half
+    /// of the time that a look-up of each entry would take.
+    #[inline]
+    pub fn find_from<R>(&self, start: usize, mut find: impl FnMut(&T) -> Option<R>) -> Option<R> {
+        let len = self.len();
+        let start = start.min(len);
+        let found = self.find_in(start, len, &mut find);
+        if found.is_some() { found } else { self.find_in(0, start, &mut find) }
+    }
+
+    /// Works like `find_from` for the entries from `start` to before `end`.
+    #[inline]
+    fn find_in<R>(
+        &self,
+        start: usize,
+        end: usize,
+        find: &mut impl FnMut(&T) -> Option<R>,
+    ) -> Option<R> {
+        let (mut row, mut column) = place(start);
+        let mut left = end - start;
+        while left > 0 {
+            let entries = self.rows.get(row)?.get()?.get(column..)?;
+            let entries = &entries[..left.min(entries.len())];
+            let found = entries.iter().filter_map(OnceLock::get).find_map(&mut *find);
+            if found.is_some() {
+                return found;
+            }
+            left -= entries.len();
+            (row, column) = (row + 1, 0);
+        }
+        None
+    }
 }
 
 impl<T> Default for Slots<T> {
@@ -96,6 +130,27 @@ mod tests {
         }
         assert_eq!(slots.iter().copied().sum::<usize>(), 499_500);
         assert_eq!(slots.get(1_000), None);
+    }
+
+    #[test]
+    fn a_walk_begins_anywhere_and_meets_each_entry_once() {
+        for len in [0, 1, FIRST_ROW - 1, FIRST_ROW, FIRST_ROW + 1, 10 * FIRST_ROW] {
+            let slots = Slots::new();
+            (0..len).for_each(|i| _ = slots.add(i));
+            for start in 0..=len + 1 {
+                let mut met = Vec::new();
+                let walk = |&entry: &usize| {
+                    met.push(entry);
+                    None::<()>
+                };
+                assert_eq!(slots.find_from(start, walk), None);
+                let first = start.min(len);
+                let expected: Vec<_> = (first..len).chain(0..first).collect();
+                assert_eq!(met, expected, "{start} of {len}");
+                let next = expected.get(len / 2).copied();
+                assert_eq!(slots.find_from(start, |&i| (Some(i) == next).then_some(i)), next);
+            }
+        }
     }
 
     #[test]

@@ -283,6 +283,17 @@ impl Team {
         self.workers.iter().map(|worker| &**worker)
     }
 
+    /// Calls `find` for all workers, including spares, from the one with index `start` on, until it
+    /// returns a value.
+    #[inline]
+    pub(crate) fn find_worker_from<R>(
+        &self,
+        start: usize,
+        mut find: impl FnMut(&Worker) -> Option<R>,
+    ) -> Option<R> {
+        self.workers.find_from(start, |worker| find(worker))
+    }
+
     /// The workers that the pool was built with.
     pub(crate) fn first_workers(&self) -> impl Iterator<Item = &Worker> {
         self.workers().take(self.seat_count)

@@ -187,13 +187,11 @@ impl Owner<'_> {
         self.counters.steals_tried.add(1);
         let since = self.searches_since();
         let start = self.own().rng.below(workers);
-        let victims = || {
-            (start..workers)
-                .chain(0..start)
-                .filter(|&index| index != self.index())
-                .filter_map(|index| team.worker(index))
-        };
-        let public = victims().find_map(|victim| {
+        let is_other = |victim: &Worker| !std::ptr::eq(victim, self.worker());
+        let public = team.find_worker_from(start, |victim| {
+            if !is_other(victim) {
+                return None;
+            }
             let job = victim.give();
             let job = job.map(|job| self.stolen(Found::Job(job), Loot::Job, victim, since));
             if job.is_some() || !tasks {
@@ -205,11 +203,11 @@ impl Owner<'_> {
         let found = match look {
             Look::Public => public,
             Look::Hard => public.or_else(|| {
-                let force = |victim: &Worker| {
-                    let job = if self.jobs().force(victim) { victim.give() } else { None };
+                team.find_worker_from(start, |victim| {
+                    let forced = is_other(victim) && self.jobs().force(victim);
+                    let job = if forced { victim.give() } else { None };
                     job.map(|job| self.stolen(Found::Job(job), Loot::Job, victim, since))
-                };
-                victims().find_map(force)
+                })
             }),
         };
         self.counters.steals_won.add(u64::from(found.is_some()));

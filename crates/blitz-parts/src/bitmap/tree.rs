@@ -84,7 +84,8 @@ impl SummaryTree {
     /// Whether any leaf may have a task.
     #[inline]
     pub fn has_any(&self) -> bool {
-        self.first.load(Relaxed) != 0 || self.more.iter().any(|word| word.load(Relaxed) != 0)
+        let is_set = |word: &Arc<CachePadded<Bits>>| (word.load(Relaxed) != 0).then_some(());
+        self.first.load(Relaxed) != 0 || self.more.find_from(0, is_set).is_some()
     }
 
     /// The root words at about one moment, for debugging.
