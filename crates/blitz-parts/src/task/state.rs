@@ -42,8 +42,8 @@ const RUNNING: u64 = 2 << 16;
 const COMPLETE: u64 = 3 << 16;
 const LIFE: u64 = 0xff << 16;
 
-/// The high half of the task's serial number.
-const SERIAL: u64 = 0xffff;
+/// Bits of the high half of the task's serial number.
+const SERIAL_BITS: u32 = u16::BITS;
 
 /// The word of a task that was never run, woken or aborted, without its serial number.
 const NEW: u64 = SCHEDULED | JOIN_INTEREST | (2 * REF);
@@ -213,7 +213,7 @@ impl Word {
 
     /// The high half of the task's serial number.
     pub(super) fn serial(self) -> u16 {
-        (self.0 & SERIAL) as u16
+        self.0 as u16
     }
 
     /// Returns the task as the holder of a `TaskRef` sees it.
@@ -560,12 +560,14 @@ impl State {
     #[inline]
     pub(super) fn leave_new(&self) -> bool {
         let word = self.look(Relaxed);
-        if word.without(SERIAL).0 != NEW {
+        // Without the serial number, the word of a new task fits into an instruction.
+        if word.0 >> SERIAL_BITS != NEW >> SERIAL_BITS {
             return false;
         }
-        let left = word.without(JOIN_INTEREST).fewer(1);
+        // One subtraction instead of a mask for each change.
+        let left = word.0 - (JOIN_INTEREST + REF);
         self.turns.take();
-        self.word.compare_exchange(word.0, left.0, AcqRel, Relaxed).is_ok() // O7
+        self.word.compare_exchange(word.0, left, AcqRel, Relaxed).is_ok() // O7
     }
 
     /// Drops the join handle.
