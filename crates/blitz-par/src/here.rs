@@ -18,23 +18,31 @@ enum Kind<'a> {
 }
 
 /// Runs `op` on the current worker, or else on a worker of the current or the global pool.
-#[inline]
 #[track_caller]
 pub(crate) fn enter<R: Send>(op: impl FnOnce(Here<'_>) -> R + Send) -> R {
+    let (mut op, mut out) = (Some(op), None);
+    enter_dyn(&mut |here| out = op.take().map(|op| op(here)));
+    match out {
+        Some(out) => out,
+        None => never_ran(),
+    }
+}
+
+/// Does the same as [`enter`], for an `op` that stores its result, and calls it once. It has no type
+/// parameter, so a program compiles the entry into a pool once, not once per loop.
+#[track_caller]
+pub(crate) fn enter_dyn(op: &mut (dyn FnMut(Here<'_>) + Send)) {
     #[cfg(test)]
     if let Some(script) = script::current() {
         return op(Here(Kind::Script(&script)));
     }
-    let op = match blitz_core::enter_here(|here| op(Here(Kind::Worker(here)))) {
-        Ok(out) => return out,
-        Err(op) => op,
-    };
-    let (mut op, mut out) = (Some(op), None);
-    enter_worker(&mut |here| out = op.take().map(|op| op(here)));
-    match out {
-        Some(out) => out,
-        None => unreachable!("the closure runs once, or panics"),
-    }
+    blitz_core::enter(|here| op(Here(Kind::Worker(here))));
+}
+
+/// The end of a caller that finds no result of a closure that runs once, or panics.
+#[cold]
+pub(crate) fn never_ran() -> ! {
+    unreachable!("the closure runs once, or panics")
 }
 
 /// Whether the current thread is a worker, or plays a script.
@@ -44,14 +52,6 @@ pub(crate) fn is_inside() -> bool {
         return true;
     }
     blitz_core::enter_here(|_| ()).is_ok()
-}
-
-/// Runs `op` once on a worker. `op` has no type parameter, so a program compiles the entry from a
-/// foreign thread into a pool once, not once per loop.
-#[cold]
-#[track_caller]
-fn enter_worker(op: &mut (dyn FnMut(blitz_core::Here<'_>) + Send)) {
-    blitz_core::enter(op);
 }
 
 impl Here<'_> {

@@ -80,7 +80,6 @@ impl<'p> Plan<'p> {
     }
 
     /// Returns the plan of a loop that is not inside of another, in a pool with `workers` workers.
-    #[inline]
     pub(crate) fn outer(pace: &'p Pace, workers: usize) -> Plan<'p> {
         let eager = match workers {
             // Only a spare thread could take a part, and only while the worker blocks.
@@ -119,6 +118,21 @@ impl<'p> Plan<'p> {
             Some(tickets) => Plan { workers: usize::MAX, tickets: Some(tickets), ..*self },
             None => *self,
         }
+    }
+
+    /// Whether the plan can be used as it is. If not, it has to be [completed](Self::completed).
+    #[inline]
+    pub(crate) fn is_complete(&self) -> bool {
+        !self.fixed && self.workers == usize::MAX
+    }
+
+    /// The plan of a loop of `steps` steps that has [`tickets`](Self::tickets) now.
+    pub(crate) fn completed<'q>(&self, tickets: &'q Option<Tickets<'p>>, steps: usize) -> Plan<'q>
+    where
+        'p: 'q,
+    {
+        let leaf = if self.fixed { steps.div_ceil(tuning::FIXED_PARTS).max(1) } else { self.leaf };
+        Plan { leaf, ..self.limited(tickets) }
     }
 
     /// The plan of a loop with more limits.

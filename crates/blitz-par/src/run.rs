@@ -2,7 +2,7 @@
 
 #![forbid(unsafe_code)]
 
-use crate::here::{Here, enter};
+use crate::here::{Here, enter_dyn, never_ran};
 use crate::iter::{IntoParallelIterator, ParallelIterator};
 use crate::piece::Piece;
 use crate::place::Place;
@@ -19,11 +19,26 @@ where
     R: Reducer<I::Item>,
 {
     let place = Place::whole(iter.exact_len());
-    enter(|here| {
+    let (mut iter, mut out) = (Some(iter), None);
+    outermost(place, &mut |turn| {
+        if let Some(iter) = iter.take() {
+            out = Some(iter.drive(turn, reducer, None).done(reducer, &turn));
+        }
+    });
+    match out {
+        Some(out) => out,
+        None => never_ran(),
+    }
+}
+
+/// Runs `op` once, with the turn of a loop that is not inside of another. Like all of this file
+/// that takes no piece and no reducer, it is compiled once, not once per loop.
+#[track_caller]
+fn outermost(place: Place, op: &mut (dyn FnMut(Turn<'_>) + Send)) {
+    enter_dyn(&mut |here| {
         let pace = Pace::new();
-        let turn = Turn { here, plan: &Plan::outer(&pace, here.workers()), place };
-        iter.drive(turn, reducer, None).done(reducer, &turn)
-    })
+        op(Turn { here, plan: &Plan::outer(&pace, here.workers()), place });
+    });
 }
 
 /// Runs a parallel iterator whose items go through a layer.
@@ -55,15 +70,24 @@ where
     P: Piece<Item: Send>,
     R: Reducer<P::Item>,
 {
-    let Turn { plan, .. } = turn;
-    if !plan.fixed && plan.workers == usize::MAX && (plan.nested || !R::IN_WINDOWS) {
-        // Most loops get here: their plan is complete, and many of them are small.
-        if R::IS_INNER && !R::COMPARES_PLACES && is_one_block::<P, R>(&turn, &piece) {
-            return run_block(&turn, reducer, piece, acc);
-        }
-        return run(turn, reducer, Part::whole(piece, plan), acc);
+    if R::IN_WINDOWS && !turn.plan.nested {
+        return windows(turn, reducer, piece, acc);
     }
-    plan_and_run(turn, reducer, piece, acc)
+    let acc = match acc {
+        Some(acc) => acc,
+        None => reducer.start(&turn.place),
+    };
+    // Most loops have a complete plan, and many of them are small.
+    let is_complete = turn.plan.is_complete();
+    if R::IS_INNER && !R::COMPARES_PLACES && is_complete && is_one_block::<P, R>(&turn, &piece) {
+        return run_block(&turn, reducer, piece, acc);
+    }
+    if is_complete {
+        return run(turn, reducer, piece, Part::whole(turn.plan), acc);
+    }
+    let tickets = turn.plan.tickets();
+    let plan = &turn.plan.completed(&tickets, piece.steps());
+    run(Turn { plan, ..turn }, reducer, piece, Part::whole(plan), acc)
 }
 
 /// Whether no cut of `piece` is due now, and its steps are no more than those of a block. [`run`]
@@ -85,13 +109,12 @@ fn run_block<P, R>(
     turn: &Turn<'_>,
     reducer: &R,
     mut piece: P,
-    acc: Option<R::Acc>,
+    mut acc: R::Acc,
 ) -> Run<R::Acc, R::Out>
 where
     P: Piece,
     R: Reducer<P::Item>,
 {
-    let mut acc = acc.unwrap_or_else(|| reducer.start(&turn.place));
     let steps = piece.steps();
     if steps > 0 && !reducer.is_done(&acc, &turn.place) {
         acc = reducer.fold(acc, turn, piece.block(steps));
@@ -101,46 +124,33 @@ where
     Run::Live(acc)
 }
 
-/// Completes the plan of a loop that is limited, or has windows, and runs it.
-fn plan_and_run<P, R>(
-    turn: Turn<'_>,
-    reducer: &R,
-    piece: P,
-    acc: Option<R::Acc>,
-) -> Run<R::Acc, R::Out>
+/// Runs a loop whose reducer wants the results in order, window by window.
+fn windows<P, R>(turn: Turn<'_>, reducer: &R, piece: P, acc: Option<R::Acc>) -> Run<R::Acc, R::Out>
 where
     P: Piece<Item: Send>,
     R: Reducer<P::Item>,
 {
-    let Turn { here, place, .. } = turn;
     let tickets = turn.plan.tickets();
-    let mut plan = turn.plan.limited(&tickets);
-    if plan.fixed {
-        plan.leaf = piece.steps().div_ceil(tuning::FIXED_PARTS).max(1);
-    }
-    let turn = Turn { here, plan: &plan, place };
-    if R::IN_WINDOWS && !plan.nested {
-        let len = reducer.window();
-        if P::IS_MEASURED {
-            let mut rest = Some(piece);
-            let next = || cut(&mut rest, len);
-            let each =
-                |turn: Turn<'_>, window| run(turn, reducer, Part::whole(window, turn.plan), None);
-            return in_windows(turn, reducer, acc, next, each);
-        }
-        // The loop over a pulled window has no inner windows.
-        let turn = Turn { plan: &Plan { nested: true, ..plan }, ..turn };
-        let (mut piece, len) = (piece, len.min(tuning::WINDOW.saturating_mul(here.workers())));
-        let next = || pull(&mut piece, len);
-        let each = |turn: Turn<'_>, items: Vec<_>| items.into_par_iter().drive(turn, reducer, None);
+    let plan = turn.plan.completed(&tickets, piece.steps());
+    let (turn, len) = (Turn { plan: &plan, ..turn }, reducer.window());
+    if P::IS_MEASURED {
+        let mut rest = Some(piece);
+        let next = || cut(&mut rest, len);
+        let each = |turn: Turn<'_>, window| {
+            run(turn, reducer, window, Part::whole(turn.plan), reducer.start(&turn.place))
+        };
         return in_windows(turn, reducer, acc, next, each);
     }
-    run(turn, reducer, Part::whole(piece, &plan), acc)
+    // The loop over a pulled window has no inner windows.
+    let turn = Turn { plan: &Plan { nested: true, ..plan }, ..turn };
+    let (mut piece, len) = (piece, len.min(tuning::WINDOW.saturating_mul(turn.here.workers())));
+    let next = || pull(&mut piece, len);
+    let each = |turn: Turn<'_>, items: Vec<_>| items.into_par_iter().drive(turn, reducer, None);
+    in_windows(turn, reducer, acc, next, each)
 }
 
-/// The rest of a piece, and how it may be cut.
-struct Part<P> {
-    piece: P,
+/// What a run of the loop knows of its part, beside the piece.
+struct Part {
     /// How many times to cut this part and its halves again, whether or not a worker is idle.
     eager: u32,
     /// Whether to check if a fork is wanted. It is checked once per block, so that the loop makes
@@ -151,113 +161,125 @@ struct Part<P> {
     depth: u32,
     /// Whether a small part may be tried first, to learn the pace.
     may_try: bool,
-}
-
-impl<P: Piece> Part<P> {
-    /// A piece that has not been cut on this thread.
-    #[inline]
-    fn whole(piece: P, plan: &Plan<'_>) -> Part<P> {
-        Part { piece, eager: plan.eager, may_ask: true, depth: 0, may_try: true }
-    }
-
-    /// The maximum number of steps after a block of `steps` steps.
-    #[inline]
-    fn behind(&self, steps: usize) -> usize {
-        match self.piece.exact_len() {
-            Some(len) => len.saturating_sub(steps),
-            // There may be more than the piece reports.
-            None => self.piece.steps().saturating_sub(steps).saturating_add(1),
-        }
-    }
+    /// The length of the current block, unless it is the last.
+    timed: Option<usize>,
+    /// Runs since the first block that is timed.
+    clock: Option<Clock>,
 }
 
 /// The loop over a piece: block by block, and cut in two where a fork is due or wanted.
 fn run<P, R>(
     mut turn: Turn<'_>,
     reducer: &R,
-    mut part: Part<P>,
-    acc: Option<R::Acc>,
+    mut piece: P,
+    mut part: Part,
+    mut acc: R::Acc,
 ) -> Run<R::Acc, R::Out>
 where
     P: Piece,
     R: Reducer<P::Item>,
 {
-    let plan = turn.plan;
-    let mut acc = acc.unwrap_or_else(|| reducer.start(&turn.place));
-    let mut clock = None;
     loop {
-        let steps = part.piece.steps();
+        let steps = piece.steps();
         if steps == 0 || reducer.is_done(&acc, &turn.place) {
-            // Drop the part before the result is returned: if the drop panics, the result is
+            // Drop the piece before the result is returned: if the drop panics, the result is
             // dropped, too.
-            drop(part);
+            drop(piece);
             return Run::Live(acc);
         }
-        if let Some(cut) = due_cut(&turn, &part, steps) {
-            // A loop of fixed shape is cut even without a ticket; then it does not fork.
-            let ticket = Held::take(plan);
-            if ticket.is_some() || plan.fixed {
-                if let Some(right) = part.piece.split_off(cut.at) {
-                    return Run::Done(halves(turn, reducer, part, right, cut, acc, ticket));
-                }
+        if let Some(cut) = part.due_cut(&turn, steps, P::IS_MEASURED) {
+            if let Some(right) = piece.split_off(cut.at) {
+                return Run::Done(halves(turn, reducer, piece, right, part, cut, acc));
             }
         }
-        let block = next_block(&turn, steps, R::SHORT_BLOCKS || part.piece.exact_len().is_none());
-        // Timing the last block would not help this part.
-        if block < steps && clock.is_none() {
-            clock = Some(Clock::start());
-        }
+        let len = piece.exact_len();
+        let short_blocks = R::SHORT_BLOCKS || len.is_none();
+        let block = part.begin_block(&turn, steps, short_blocks);
         if R::COMPARES_PLACES || turn.place.is_exact() {
-            turn.place.begin_block(block, part.behind(block));
+            turn.place.begin_block(block, behind(steps, len, block));
         }
-        acc = reducer.fold(acc, &turn, part.piece.block(block));
+        acc = reducer.fold(acc, &turn, piece.block(block));
         turn.place.end_block();
-        if let Some(clock) = clock.as_mut().filter(|_| block < steps) {
-            plan.pace.learn(block, clock.lap());
-        }
-        part.may_ask = true;
+        part.end_block(turn.plan);
     }
 }
 
 /// A cut that is due.
-struct Cut {
+struct Cut<'p> {
     /// How many steps the left part keeps.
     at: usize,
     /// How many times to cut the left part and its halves again, whether or not a worker is idle.
     eager: u32,
+    /// A loop of fixed shape is cut even without a ticket; then it does not fork.
+    ticket: Option<Held<'p>>,
 }
 
-/// The cut of a piece of `steps` steps, if one is due.
-#[inline]
-fn due_cut<P: Piece>(turn: &Turn<'_>, part: &Part<P>, steps: usize) -> Option<Cut> {
-    let plan = turn.plan;
-    let half = steps / 2;
-    // The minimum length is at least one step.
-    if half < plan.min {
-        return None;
+impl Part {
+    /// A piece that has not been cut on this thread.
+    #[inline]
+    fn whole(plan: &Plan<'_>) -> Part {
+        Part::new(plan.eager, true, 0, true)
     }
-    let is_due = if plan.fixed {
-        // A piece that may be endless has no fixed shape: it is not cut.
-        steps > plan.leaf && steps < usize::MAX
-    } else if steps > plan.max && steps < usize::MAX {
-        true
-    } else if half < plan.pace.part() {
-        false
-    } else {
-        // Before the first block is timed, the pace allows every cut.
-        let may_try = part.may_try && part.eager > 0 && P::IS_MEASURED && plan.pace.is_unknown();
-        let is_few = may_try && steps < tuning::FEW;
-        let is_wanted = !is_few && part.may_ask && turn.here.wanted();
-        let few = (steps >> part.eager).max(plan.min);
-        if may_try && !is_wanted && few < half {
-            // Make the left part as small as all eager cuts would: it shows how long items take.
-            // Meanwhile one fork lets other workers take the rest.
-            return Some(Cut { at: few, eager: 0 });
+
+    #[inline]
+    fn new(eager: u32, may_ask: bool, depth: u32, may_try: bool) -> Part {
+        Part { eager, may_ask, depth, may_try, timed: None, clock: None }
+    }
+
+    /// The cut of a part of `steps` steps, if one is due and may be made.
+    fn due_cut<'p>(&self, turn: &Turn<'p>, steps: usize, is_measured: bool) -> Option<Cut<'p>> {
+        let plan = turn.plan;
+        let half = steps / 2;
+        // The minimum length is at least one step.
+        if half < plan.min {
+            return None;
         }
-        part.eager > 0 || is_wanted
-    };
-    let is_deep = part.depth == tuning::DEPTH_MAX;
-    (is_due && !is_deep).then(|| Cut { at: steps - half, eager: part.eager.saturating_sub(1) })
+        let (mut at, mut eager) = (steps - half, self.eager.saturating_sub(1));
+        let is_due = if plan.fixed {
+            // A piece that may be endless has no fixed shape: it is not cut.
+            steps > plan.leaf && steps < usize::MAX
+        } else if steps > plan.max && steps < usize::MAX {
+            true
+        } else if half < plan.pace.part() {
+            false
+        } else {
+            // Before the first block is timed, the pace allows every cut.
+            let may_try = self.may_try && self.eager > 0 && is_measured && plan.pace.is_unknown();
+            let is_few = may_try && steps < tuning::FEW;
+            let is_wanted = !is_few && self.may_ask && turn.here.wanted();
+            let few = (steps >> self.eager).max(plan.min);
+            if may_try && !is_wanted && few < half {
+                // Make the left part as small as all eager cuts would: it shows how long items
+                // take. Meanwhile one fork lets other workers take the rest.
+                (at, eager) = (few, 0);
+            }
+            self.eager > 0 || is_wanted
+        };
+        if !is_due || self.depth == tuning::DEPTH_MAX {
+            return None;
+        }
+        let ticket = Held::take(plan);
+        (ticket.is_some() || plan.fixed).then_some(Cut { at, eager, ticket })
+    }
+
+    /// Begins the next block of a part of `steps` steps, and returns its length.
+    fn begin_block(&mut self, turn: &Turn<'_>, steps: usize, short_blocks: bool) -> usize {
+        let block = next_block(turn, steps, short_blocks);
+        // Timing the last block would not help this part.
+        self.timed = (block < steps).then_some(block);
+        if block < steps && self.clock.is_none() {
+            self.clock = Some(Clock::start());
+        }
+        block
+    }
+
+    /// Notes that the block has been folded.
+    fn end_block(&mut self, plan: &Plan<'_>) {
+        if let (Some(steps), Some(clock)) = (self.timed, &mut self.clock) {
+            plan.pace.learn(steps, clock.lap());
+        }
+        self.may_ask = true;
+    }
 }
 
 /// The length of the next block of a part of `steps` steps. `short_blocks` makes it short even if
@@ -279,48 +301,84 @@ fn next_block(turn: &Turn<'_>, steps: usize, short_blocks: bool) -> usize {
     block.min(turn.here.block_limit())
 }
 
+/// The maximum number of steps of a piece after a block of `block` steps.
+#[inline]
+fn behind(steps: usize, len: Option<usize>, block: usize) -> usize {
+    match len {
+        Some(len) => len.saturating_sub(block),
+        // There may be more than the piece reports.
+        None => steps.saturating_sub(block).saturating_add(1),
+    }
+}
+
 /// Goes on with both halves of a part, potentially at once.
 #[inline(never)]
 fn halves<P, R>(
     mut turn: Turn<'_>,
     reducer: &R,
-    left: Part<P>,
+    left: P,
     right: P,
-    cut: Cut,
+    part: Part,
+    cut: Cut<'_>,
     mut acc: R::Acc,
-    ticket: Option<Held<'_>>,
 ) -> R::Out
 where
     P: Piece,
     R: Reducer<P::Item>,
 {
-    let plan = turn.plan;
-    let beyond = turn.place.split_off(left.piece.steps(), right.steps());
+    let beyond = turn.place.split_off(left.steps(), right.steps());
     reducer.before_fork(&mut acc, &turn.place);
-    let (eager, depth) = (left.eager.saturating_sub(1), left.depth + 1);
-    let first = |here: Here<'_>| {
-        let turn = Turn { here, ..turn };
-        let left = Part { eager: cut.eager, may_ask: false, depth, ..left };
-        run(turn, reducer, left, Some(acc)).done(reducer, &turn)
+    let (mut left, mut right) = (Some((left, acc)), Some(right));
+    let (mut left_out, mut right_out) = (None, None);
+    let mut first = |turn: Turn<'_>, part| {
+        if let Some((left, acc)) = left.take() {
+            left_out = Some(run(turn, reducer, left, part, acc).done(reducer, &turn));
+        }
     };
-    let second = |here: Here<'_>, stolen: bool| {
-        let turn = Turn { here, plan, place: beyond };
+    let mut second = |turn: Turn<'_>, part| {
+        if let Some(right) = right.take() {
+            let acc = reducer.start(&turn.place);
+            right_out = Some(run(turn, reducer, right, part, acc).done(reducer, &turn));
+        }
+    };
+    run_halves(turn, beyond, &part, cut, &mut first, &mut second);
+    match (left_out, right_out) {
+        (Some(left), Some(right)) => reducer.merge(left, right),
+        _ => never_ran(),
+    }
+}
+
+/// Calls `first` for the left half of `part`, and `second` for the right half, which is at `beyond`.
+fn run_halves(
+    turn: Turn<'_>,
+    beyond: Place,
+    part: &Part,
+    cut: Cut<'_>,
+    first: &mut dyn FnMut(Turn<'_>, Part),
+    second: &mut (dyn FnMut(Turn<'_>, Part) + Send),
+) {
+    let plan = turn.plan;
+    let (eager, depth, may_try) = (part.eager.saturating_sub(1), part.depth + 1, part.may_try);
+    let mut first = |here: Here<'_>| {
+        first(Turn { here, ..turn }, Part::new(cut.eager, false, depth, may_try));
+    };
+    let mut second = |here: Here<'_>, stolen: bool| {
         // A thief begins with its own stack. A fixed shape does not depend on thefts.
         let is_new = stolen && !plan.fixed;
         let (eager, depth) = if is_new { (plan.eager, 0) } else { (eager, depth) };
         // If no block is timed when a thief begins, items take long. Then the thief does not try a
         // small part first, but cuts for more thieves at once.
-        let right = Part { piece: right, eager, may_ask: true, depth, may_try: !stolen };
-        run(turn, reducer, right, None).done(reducer, &turn)
+        second(Turn { here, plan, place: beyond }, Part::new(eager, true, depth, !stolen));
     };
-    let (left, right) = match ticket {
-        Some(ticket) => fork(turn.here, ticket, first, second),
-        None => {
-            let left = first(turn.here);
-            (left, second(turn.here, false))
+    match cut.ticket {
+        Some(ticket) => {
+            fork(turn.here, ticket, first, second);
         }
-    };
-    reducer.merge(left, right)
+        None => {
+            first(turn.here);
+            second(turn.here, false);
+        }
+    }
 }
 
 /// Forks. This is the only place where loops fork. The argument of `second` says whether a thief
