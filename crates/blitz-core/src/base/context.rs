@@ -147,6 +147,15 @@ impl Aside {
     }
 }
 
+impl Aside {
+    /// The task that was current where the aside began.
+    pub(crate) fn task(&self) -> Option<TaskRef> {
+        // SAFETY: the poll of this task is further down on this thread's stack, so its worker has a
+        // reference.
+        self.before.0.task().map(|header| unsafe { TaskRef::from_header(header) })
+    }
+}
+
 impl Drop for Aside {
     fn drop(&mut self) {
         drop(self.ambient.take());
@@ -175,6 +184,44 @@ pub(crate) fn is_outside_of_tasks() -> bool {
 /// one level belong to the same work.
 pub(crate) fn layer() -> u32 {
     POLLED.try_with(|polled| polled.depth.get() + polled.asides.get()).unwrap_or(0)
+}
+
+/// A place on the stack of a thread, to compare with other places of live frames.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Frame {
+    /// Another number for each live thread.
+    thread: usize,
+    layer: u32,
+}
+
+impl Frame {
+    /// The place of the caller. On a thread whose locals are gone, the places are all the same.
+    #[inline]
+    pub(crate) fn here() -> Frame {
+        let of = |polled: &Polled| Frame {
+            thread: ptr::from_ref(polled).addr(),
+            layer: polled.depth.get() + polled.asides.get(),
+        };
+        POLLED.try_with(of).unwrap_or(Frame { thread: 0, layer: 0 })
+    }
+
+    /// The frame outside of an aside or a poll that has just begun here.
+    pub(crate) fn outside(self) -> Frame {
+        Frame { layer: self.layer.saturating_sub(1), ..self }
+    }
+
+    /// Whether this frame cannot go on before the wait at `wait` is over: the wait is in the same
+    /// work, or on top of it.
+    ///
+    /// Work that runs on top of a wait has a greater layer than the wait.
+    pub(crate) fn is_blocked_by(self, wait: Frame) -> bool {
+        self.thread == wait.thread && self.thread != 0 && self.layer <= wait.layer
+    }
+
+    /// A number that many threads share.
+    pub(crate) fn part(self) -> usize {
+        self.thread >> 12
+    }
 }
 
 /// Returns the task that the current thread polls. `block_on`'s own future is not a task.

@@ -20,6 +20,11 @@ impl Id {
         Id(task.serial())
     }
 
+    /// The id of the task that has this number.
+    pub(crate) fn of_serial(serial: Serial) -> Id {
+        Id(serial)
+    }
+
     /// The id of a task that a worker shows to other threads.
     pub(crate) fn of_shown(task: ShownTask) -> Id {
         Id(task.serial())

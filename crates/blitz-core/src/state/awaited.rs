@@ -63,6 +63,7 @@ fn lock(part: &Mutex<Slab<(Id, Listed)>>) -> MutexGuard<'_, Slab<(Id, Listed)>> 
 #[cfg(test)]
 mod tests {
     use super::{AwaitedJobs, CHAIN_KEEPS, Id, Listed};
+    use crate::base::context::Frame;
     use crate::state::Closure;
     use std::sync::Arc;
 
@@ -71,6 +72,10 @@ mod tests {
     impl Closure for Job {
         fn has_begun(&self) -> bool {
             false
+        }
+
+        fn runs_at(&self) -> Option<Frame> {
+            None
         }
 
         fn awaited_by(&self) -> Option<usize> {

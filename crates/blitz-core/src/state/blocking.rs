@@ -12,7 +12,7 @@
 #![forbid(unsafe_code)]
 
 use crate::base::Id;
-use crate::base::context::Aside;
+use crate::base::context::{Aside, Frame};
 use blitz_parts::prim::{Condvar, Instant, Mutex, MutexGuard, Step, broken, thread, thread_local};
 use blitz_parts::thread::{self as system_thread, ThreadId};
 use blitz_parts::trim::outgrown;
@@ -30,7 +30,10 @@ pub(crate) trait Closure: Send + Sync {
     /// Whether it has begun.
     fn has_begun(&self) -> bool;
 
-    /// The address of the task that awaits it, if one does.
+    /// Where it runs, if it runs.
+    fn runs_at(&self) -> Option<Frame>;
+
+    /// The address of the task or the sleeper that awaits it, if one does.
     fn awaited_by(&self) -> Option<usize>;
 }
 
@@ -40,22 +43,25 @@ pub(crate) struct Listed {
     pub(crate) type_name: &'static str,
 }
 
-/// A closure that a task awaits.
+/// A closure that a task or a `block_on` awaits.
 pub(crate) struct AwaitedClosure {
-    /// The address of the task.
-    pub(crate) task: usize,
+    /// The address of the task, or of the sleeper of the `block_on`.
+    pub(crate) waiter: usize,
     pub(crate) id: Id,
     pub(crate) type_name: &'static str,
     pub(crate) has_begun: bool,
+    /// Where it runs, if it runs.
+    pub(crate) frame: Option<Frame>,
 }
 
 impl AwaitedClosure {
-    /// Returns the closures of a list that tasks await. The caller holds the list's lock: a
+    /// Returns the closures of a list that are awaited. The caller holds the list's lock: a
     /// reference taken out of the list could become the last one to a result.
     pub(super) fn all<'a>(listed: impl Iterator<Item = (Id, &'a Listed)>) -> Vec<AwaitedClosure> {
         let awaited = listed.filter_map(|(id, Listed { closure, type_name })| {
-            let (task, has_begun) = (closure.awaited_by()?, closure.has_begun());
-            Some(AwaitedClosure { task, id, type_name, has_begun })
+            let (waiter, has_begun) = (closure.awaited_by()?, closure.has_begun());
+            let frame = closure.runs_at();
+            Some(AwaitedClosure { waiter, id, type_name, has_begun, frame })
         });
         awaited.collect()
     }
@@ -206,7 +212,7 @@ impl Blocking {
         is_last
     }
 
-    /// The closures that tasks await.
+    /// The closures that are awaited.
     pub(crate) fn awaited(&self) -> Vec<AwaitedClosure> {
         AwaitedClosure::all(self.shared.lock().listed.iter().map(|(&id, listed)| (id, listed)))
     }

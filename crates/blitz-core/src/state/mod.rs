@@ -26,6 +26,7 @@ mod strands;
 mod tasks;
 mod tick;
 mod triggers;
+mod waits;
 mod watch;
 
 pub(crate) use adoption::Adoption;
@@ -60,4 +61,5 @@ pub(crate) use tasks::{OwnTasks, TaskQueues};
 pub(crate) use tick::{Detail, Tick, Turn};
 pub use triggers::TraceTrigger;
 pub(crate) use triggers::{TraceOn, Triggers};
+pub(crate) use waits::{Listing, Sleeper, Wait, Waits, WaitsFor};
 pub(crate) use watch::WatchThread;

@@ -17,6 +17,9 @@ pub(super) trait Bell: Send + Sync + 'static {
 
     /// Wakes the waiting thread. Runs no user code.
     fn ring(&self);
+
+    /// Called before a clone of the waker is used up or dropped. Runs no user code.
+    fn lose_waker(&self);
 }
 
 /// Returns a waker that rings `bell`.
@@ -36,6 +39,13 @@ pub(super) fn is_of(waker: &Waker, tables: [&'static RawWakerVTable; 2]) -> bool
     tables.into_iter().any(|table| ptr::eq(waker.vtable(), table))
 }
 
+/// Returns the bell of `waker`, if it is a `B`.
+pub(super) fn of<B: Bell>(waker: &Waker) -> Option<&B> {
+    // SAFETY: the data of a waker with this table is a pointer from `Arc::<B>::into_raw`, and the
+    // waker has a count.
+    is_of(waker, [B::table(); 2]).then(|| unsafe { &*waker.data().cast::<B>() })
+}
+
 /// # Safety
 /// 1. `bell` came from `Arc::<B>::into_raw` and has a count. (The same holds for all functions of
 ///    the table.)
@@ -47,7 +57,9 @@ unsafe fn clone<B: Bell>(bell: *const ()) -> RawWaker {
 
 unsafe fn wake<B: Bell>(bell: *const ()) {
     // SAFETY: obligation 1; the waker gives its count up.
-    unsafe { Arc::from_raw(bell.cast::<B>()) }.ring();
+    let bell = unsafe { Arc::from_raw(bell.cast::<B>()) };
+    bell.lose_waker();
+    bell.ring();
 }
 
 unsafe fn wake_by_ref<B: Bell>(bell: *const ()) {
@@ -57,7 +69,7 @@ unsafe fn wake_by_ref<B: Bell>(bell: *const ()) {
 
 unsafe fn drop_one<B: Bell>(bell: *const ()) {
     // SAFETY: obligation 1; the waker gives its count up.
-    drop(unsafe { Arc::from_raw(bell.cast::<B>()) });
+    unsafe { Arc::from_raw(bell.cast::<B>()) }.lose_waker();
 }
 
 #[cfg(test)]
@@ -80,6 +92,8 @@ mod tests {
         fn ring(&self) {
             self.0.fetch_add(1, SeqCst);
         }
+
+        fn lose_waker(&self) {}
     }
 
     #[test]

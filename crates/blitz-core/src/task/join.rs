@@ -4,6 +4,7 @@
 
 use super::block_on::block_on;
 use super::{JoinError, JoinHandle};
+use std::sync::Arc;
 
 impl<T> JoinHandle<T> {
     /// Waits for the result, in code that is not async.
@@ -19,7 +20,7 @@ impl<T> JoinHandle<T> {
     /// A thread outside every pool blocks; a worker of another pool goes on with its pool's work.
     pub fn join(self) -> Result<T, JoinError> {
         match self.as_job() {
-            Some(job) => job.join(),
+            Some(job) => job.try_join().unwrap_or_else(|| Arc::clone(job).join()),
             None => block_on(self),
         }
     }

@@ -2,6 +2,7 @@
 
 #![forbid(unsafe_code)]
 
+use super::block_on::note_awaited;
 use super::{AbortHandle, Id, JobHandle, Polled, budget};
 use crate::base::JoinError;
 use blitz_parts::task::{Failure, Join, TaskRef};
@@ -47,9 +48,9 @@ impl<T> JoinHandle<T> {
     }
 
     /// The job behind the handle; `None` if it is a task.
-    pub(super) fn as_job(&self) -> Option<&dyn JobHandle<T>> {
+    pub(super) fn as_job(&self) -> Option<&Arc<dyn JobHandle<T>>> {
         match &self.kind {
-            Kind::Job(job) => Some(&***job),
+            Kind::Job(job) => Some(job),
             Kind::Task(_) => None,
         }
     }
@@ -106,7 +107,7 @@ impl<T> JoinHandle<T> {
     /// Ready when the task or job has ended. The result stays in place.
     pub(crate) fn poll_finished(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         match &mut self.kind {
-            Kind::Task(join) => join.poll_finished(cx),
+            Kind::Task(join) => poll_task(join, cx),
             Kind::Job(job) => listed_if_pending(job, job.poll_finished(cx)),
         }
     }
@@ -115,7 +116,7 @@ impl<T> JoinHandle<T> {
     pub(crate) fn poll_result(&mut self, cx: &mut Context<'_>) -> Poll<Result<T, JoinError>> {
         match &mut self.kind {
             Kind::Task(join) => {
-                ready!(join.poll_finished(cx));
+                ready!(poll_task(join, cx));
                 Poll::Ready(result_of(join))
             }
             Kind::Job(job) => listed_if_pending(job, job.poll(cx)),
@@ -130,6 +131,13 @@ impl<T> JoinHandle<T> {
             Kind::Job(job) => job.id(),
         }
     }
+}
+
+/// Polls the handle of a task. A `block_on` that awaits it then knows the task.
+#[inline]
+fn poll_task<T>(join: &mut Join<T>, cx: &mut Context<'_>) -> Poll<()> {
+    let waker = cx.waker();
+    join.poll_finished_or(cx, |task| note_awaited(waker, Id::of_serial(task)))
 }
 
 /// Lists a job among those that tasks await, if the first poll of its handle was pending.
@@ -150,7 +158,7 @@ impl<T> Future for JoinHandle<T> {
         let spent = ready!(budget::poll_spend(cx));
         match &mut self.kind {
             Kind::Task(join) => {
-                ready!(join.poll_finished(cx));
+                ready!(poll_task(join, cx));
                 // Spend before the result is read, so that the result need not be moved again.
                 spent.made_progress();
                 Poll::Ready(result_of(join))

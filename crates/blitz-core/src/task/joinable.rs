@@ -29,8 +29,11 @@ pub(crate) trait JobHandle<T>: Joinable {
     fn poll_finished(&self, cx: &mut Context<'_>) -> Polled<()>;
     /// Ready with the result when the job has ended. Panics if the result was taken already.
     fn poll(&self, cx: &mut Context<'_>) -> Polled<Result<T, JoinError>>;
+    /// Returns the result if the job has ended. Runs the job if it has not begun and the thread
+    /// can run it.
+    fn try_join(&self) -> Option<Result<T, JoinError>>;
     /// Waits, and helps with the pool's work if the thread can.
-    fn join(&self) -> Result<T, JoinError>;
+    fn join(self: Arc<Self>) -> Result<T, JoinError>;
     fn detach(&self);
     /// Lists the job among those that tasks await, until the job has ended.
     fn list(self: Arc<Self>);

@@ -15,6 +15,7 @@ mod packet;
 mod shield;
 mod spawn;
 mod task_local;
+mod waits;
 mod yield_now;
 
 pub use crate::base::JoinError;

@@ -2,11 +2,13 @@
 
 #![forbid(unsafe_code)]
 
+use super::block_on::sleeper_of;
+use super::waits::listed;
 use super::{JobHandle, Joinable, Polled};
-use crate::base::context::Aside;
+use crate::base::context::{Aside, Frame};
 use crate::base::panic::Payload;
 use crate::base::{Id, JoinError};
-use crate::state::{Closure, Joint, Listed, ListedAt};
+use crate::state::{Closure, Joint, Listed, ListedAt, WaitsFor};
 use crate::team::{AnyLatch, Team, current};
 use crate::worker::{Room, mark, room, visit};
 use blitz_parts::guests::Injected;
@@ -38,7 +40,8 @@ struct State<F, T> {
 
 enum Stage<F, T> {
     Queued(F),
-    Running,
+    /// It runs at this place.
+    Running(Frame),
     Done(Outcome<T>),
     /// The result was taken.
     Gone,
@@ -111,7 +114,8 @@ where
         if !matches!(state.stage, Stage::Queued(_)) {
             return;
         }
-        let Stage::Queued(f) = std::mem::replace(&mut state.stage, Stage::Running) else {
+        let Stage::Queued(f) = std::mem::replace(&mut state.stage, Stage::Running(Frame::here()))
+        else {
             unreachable!("checked above, under the same lock")
         };
         drop(state);
@@ -164,7 +168,7 @@ where
     fn abort(&self) {
         let mut state = self.lock();
         if matches!(state.stage, Stage::Queued(_)) {
-            let queued = std::mem::replace(&mut state.stage, Stage::Running);
+            let queued = std::mem::replace(&mut state.stage, Stage::Gone);
             self.finish(state, Outcome::Cancelled);
             // The closure's drop is user code, too.
             self.team.catch("the drop of an aborted job", || drop(queued));
@@ -189,9 +193,16 @@ where
         !matches!(self.lock().stage, Stage::Queued(_))
     }
 
+    fn runs_at(&self) -> Option<Frame> {
+        match self.lock().stage {
+            Stage::Running(frame) => Some(frame),
+            _ => None,
+        }
+    }
+
     fn awaited_by(&self) -> Option<usize> {
         match &self.lock().waiter {
-            Some(Waiter::Task(waker)) => task_of(waker),
+            Some(Waiter::Task(waker)) => task_of(waker).or_else(|| sleeper_of(waker)),
             _ => None,
         }
     }
@@ -227,7 +238,7 @@ where
         }
     }
 
-    fn join(&self) -> Result<T, JoinError> {
+    fn try_join(&self) -> Option<Result<T, JoinError>> {
         let _visit = visit();
         // A queued job may wait until this worker returns from this call, so run it here. If the
         // stack has no room, other workers must run it.
@@ -238,14 +249,22 @@ where
         match current().filter(|_| self.on_workers && room() >= Room::Mail) {
             Some(owner) if owner.is_in(&self.team) => run(),
             Some(owner) if owner.stands_for(&self.team) => {
-                return owner.join_counted(Some(Joint::Job(self.number())), || {
+                return Some(owner.join_counted(Some(Joint::Job(self.number())), || {
                     owner.run_counted(Joint::Job(self.number()), run);
-                    self.take()
-                });
+                    self.take(|wait| wait())
+                }));
             }
             _ => {}
         }
-        self.take()
+        self.is_finished().then(|| self.take(|wait| wait()))
+    }
+
+    fn join(self: Arc<Self>) -> Result<T, JoinError> {
+        let _visit = visit();
+        self.take(|wait| {
+            let job = Listed { closure: self.clone(), type_name: type_name::<F>() };
+            listed(WaitsFor::Closure(self.id, job), wait);
+        })
     }
 
     fn detach(&self) {
@@ -298,19 +317,21 @@ where
         Polled::Pending { unlisted }
     }
 
-    /// Waits until the job has ended, and takes the result.
-    fn take(&self) -> Result<T, JoinError> {
+    /// Waits until the job has ended, by `wait`, which calls its argument, and takes the result.
+    fn take(&self, wait: impl FnOnce(&dyn Fn())) -> Result<T, JoinError> {
         let mut state = self.lock();
         if !state.stage.has_ended() {
             let latch = Arc::new(AnyLatch::for_current_thread());
             let before = state.waiter.replace(Waiter::Thread(latch.clone()));
             drop(state);
             drop(before);
-            if self.on_workers {
-                latch.wait_for_jobs_of(&self.team, mark(), &Injected::new(true), || None);
-            } else {
-                latch.wait_for_anything(mark());
-            }
+            wait(&|| {
+                if self.on_workers {
+                    latch.wait_for_jobs_of(&self.team, mark(), &Injected::new(true), || None);
+                } else {
+                    latch.wait_for_anything(mark());
+                }
+            });
             state = self.lock();
         }
         match std::mem::replace(&mut state.stage, Stage::Gone) {

@@ -26,7 +26,7 @@ use crate::base::ambient::Ambient;
 use crate::state::{
     Adoption, AwaitedJobs, BitmapTotals, Blocking, Config, Crowd, Fifo, Insight, Labels, Names,
     OwnBitmap, OwnTasks, Plugging, Rest, Scheduler, Sections, Spares, Stalls, TaskCounters,
-    TaskQueue, TaskQueues, Tick, Times, WatchThread, default_workers,
+    TaskQueue, TaskQueues, Tick, Times, Waits, WatchThread, default_workers,
 };
 use blitz_parts::barrier::{self, Reliance};
 use blitz_parts::bitmap::Bitmap;
@@ -121,6 +121,8 @@ pub(crate) struct Team {
     pub(crate) blocking: Blocking,
     /// Jobs of `spawn_cpu` that tasks await.
     pub(crate) awaited_jobs: AwaitedJobs,
+    /// What blocks workers and blocking threads.
+    pub(crate) waits: Waits,
     pub(crate) adoption: Adoption,
     pub(crate) plugging: Plugging,
     /// The context of another runtime, which every thread of the team enters.
@@ -185,6 +187,7 @@ impl Team {
             reports_stalls,
             blocking,
             awaited_jobs: AwaitedJobs::default(),
+            waits: Waits::default(),
             adoption,
             plugging: Plugging::default(),
             ambient: OnceLock::new(),

@@ -1,7 +1,8 @@
 //! The worker of the current thread.
 
 use super::worker::{Own, Worker};
-use crate::state::BitmapMarks;
+use crate::base::context::Frame;
+use crate::state::{BitmapMarks, Wait, WaitsFor};
 use blitz_parts::bitmap::WakerOwner;
 use blitz_parts::deque;
 use blitz_parts::job::Header;
@@ -9,7 +10,7 @@ use blitz_parts::latch::Runner;
 use blitz_parts::prim::thread_local;
 use blitz_parts::ring::RingOwner;
 use blitz_parts::sleep::BedOwner;
-use blitz_parts::task::{Runnable, ShownOwner};
+use blitz_parts::task::{Runnable, ShownOwner, TaskRef};
 use blitz_parts::trail::TrailOwner;
 use blitz_parts::tuning::{BATCH_SLOTS, RING_SLOTS};
 use std::cell::Cell;
@@ -162,6 +163,13 @@ impl<'a> Owner<'a> {
         let result = f(runner);
         self.own_trail().end(outside);
         result
+    }
+
+    /// A wait of this worker, for the list of waits.
+    pub(crate) fn wait_at(self, frame: Frame, task: Option<TaskRef>, waits_for: WaitsFor) -> Wait {
+        let index = u16::try_from(self.index()).ok();
+        let run = index.zip(self.own_trail().run()).map(|(index, run)| Runner { index, run });
+        Wait { frame, task, worker: Some(self.index()), run, waits_for }
     }
 
     /// Whether this worker is in a run: inside a job, a visit, a handler or a deferred waker.

@@ -4,12 +4,12 @@
 
 use super::driver::Visit;
 use super::{Found, Look, Room, Wanted, room};
-use crate::base::context::{self, Aside};
+use crate::base::context::{self, Aside, Frame};
 use crate::base::panic::AbortOnUnwind;
 use crate::sched::cancel::cancel_waiting_tasks;
 use crate::sched::end::{end_orphaned_sections_if_closing, end_orphaned_sections_when_idle};
 use crate::sched::work::{has_tasks, has_work};
-use crate::state::{Turn, WaitPolicy};
+use crate::state::{Listing, Turn, WaitPolicy, WaitsFor};
 use crate::team::{Owner, Slept, Team};
 use blitz_parts::deque::Mark;
 use blitz_parts::guests::{self, Injected};
@@ -76,26 +76,28 @@ impl Limits<'_> {
     }
 }
 
-impl Owner<'_> {
+impl<'a> Owner<'a> {
     /// Returns once `latch` is set. Jobs of the own deque above `mark` belong to this wait; jobs
     /// below it belong to frames further out.
     #[cold]
     pub(crate) fn wait_until(self, latch: &JobLatch, mark: Mark<Header>, help: Help<'_>) {
         // The latch lies in a frame that must live until the latch is set.
         let guard = AbortOnUnwind("a wait");
-        let _aside = Aside::begin();
+        let aside = Aside::begin();
         self.forget_poll_end();
         let (outer, shown) = (self.own_trail().wait(), self.queues.shown.get());
         // Check once: the wait runs all work on top of this same frame.
         let room = room();
         match help {
-            Help::Anything if room == Room::Strangers => self.wait_helping_all(latch, mark),
-            Help::Anything => self.wait_within(latch, mark, Limits::with_tasks(room, true)),
-            Help::Tasks => self.wait_within(latch, mark, Limits::with_tasks(room, false)),
+            Help::Anything if room == Room::Strangers => self.wait_helping_all(latch, mark, &aside),
+            Help::Anything => {
+                self.wait_within(latch, mark, Limits::with_tasks(room, true), &aside);
+            }
+            Help::Tasks => self.wait_within(latch, mark, Limits::with_tasks(room, false), &aside),
             Help::Descendants { injected } => {
                 let injected = injected.map_or(Outside::Never, Outside::Since);
                 let limits = Limits { room, tasks: false, own_oldest: false, injected };
-                self.wait_within(latch, mark, limits);
+                self.wait_within(latch, mark, limits, &aside);
             }
         }
         self.forget_poll_end();
@@ -104,7 +106,7 @@ impl Owner<'_> {
         std::mem::forget(guard);
     }
 
-    fn wait_helping_all(self, latch: &JobLatch, mark: Mark<Header>) {
+    fn wait_helping_all(self, latch: &JobLatch, mark: Mark<Header>, aside: &Aside) {
         let sleep = self.team().sleep();
         let stop_looking = |idle: &mut Option<Idle>| {
             if let Some(idle) = idle.take() {
@@ -145,6 +147,7 @@ impl Owner<'_> {
                 visit = self.visit_driver();
             }
             if visit == Visit::Nothing {
+                let _listing = looking.is_sleepy().then(|| self.list_wait(latch, aside));
                 visit = self.no_work_found(looking, Some(latch));
             }
             if visit == Visit::Wakers {
@@ -231,7 +234,7 @@ impl Owner<'_> {
         found.or_else(|| self.find_elsewhere(look, Wanted::ALL))
     }
 
-    fn wait_within(self, latch: &JobLatch, mark: Mark<Header>, limits: Limits<'_>) {
+    fn wait_within(self, latch: &JobLatch, mark: Mark<Header>, limits: Limits<'_>, aside: &Aside) {
         let hears = limits.tasks || !matches!(limits.injected, Outside::Never);
         let place = guests::Guest { worker: self.index(), tasks: limits.tasks };
         let _guest = hears.then(|| Guest::new(self.team(), place));
@@ -254,6 +257,7 @@ impl Owner<'_> {
                     rounds = tuning::DESCENDANT_YIELDS + 1;
                 }
             } else {
+                let _listing = self.list_wait(latch, aside);
                 self.park_within(latch, limits);
                 rounds = 0;
             }
@@ -346,6 +350,14 @@ impl Owner<'_> {
         let takes_oldest = limits.own_oldest && room >= Room::Older;
         found
             .or_else(|| if takes_oldest { self.jobs().take_oldest().map(Found::Job) } else { None })
+    }
+
+    /// Lists this wait, for `explain`, if another worker runs the awaited job. `aside` is that of
+    /// the wait. Called before a sleep, so a wait that ends soon costs nothing.
+    fn list_wait(self, latch: &JobLatch, aside: &Aside) -> Option<Listing<'a>> {
+        let waits_for = WaitsFor::Run(latch.runner()?);
+        let (frame, task) = (Frame::here().outside(), aside.task());
+        Some(self.worker().team().waits.list(self.wait_at(frame, task, waits_for)))
     }
 
     /// Blocks until `latch` is set or there is work within `limits`.

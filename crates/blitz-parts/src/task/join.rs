@@ -4,7 +4,7 @@ use super::join_waker::JoinWaker;
 use super::reference::abort;
 use super::scheduler::LateReport;
 use super::state::{Ended, JoinSlot, Leave};
-use super::{Header, Payload, TaskRef};
+use super::{Header, Payload, Serial, TaskRef, waker};
 use crate::panic::discard;
 use crate::prim::model_has_failed;
 use core::fmt;
@@ -39,6 +39,27 @@ impl<T> Unpin for Join<T> {}
 // A panic leaves no handle half changed: handles change one word only.
 impl<T> UnwindSafe for Join<T> {}
 impl<T> RefUnwindSafe for Join<T> {}
+
+/// The kind of waker that a handle has left in its task.
+#[derive(Clone, Copy)]
+enum Left {
+    /// A waker of a task.
+    Task,
+    /// Any other waker.
+    Foreign,
+    /// None: the task has ended.
+    Nothing,
+}
+
+impl Left {
+    #[inline(always)]
+    fn if_left(self, registered: JoinSlot) -> Left {
+        match registered {
+            JoinSlot::Yes => self,
+            JoinSlot::Complete => Left::Nothing,
+        }
+    }
+}
 
 /// Why a task has no output.
 #[derive(Debug)]
@@ -79,10 +100,27 @@ impl<T> Join<T> {
     /// stays.
     #[inline]
     pub fn poll_finished(&mut self, context: &mut Context<'_>) -> Poll<()> {
-        if !self.is_finished() && self.register(context.waker()) == JoinSlot::Yes {
-            return Poll::Pending;
+        self.poll_finished_or(context, |_| ())
+    }
+
+    /// Works like [`poll_finished`](Self::poll_finished), and calls `foreign` with the task's number if
+    /// it has left a clone of a waker that is not a task's. No clone that the handle left before is alive then.
+    #[inline]
+    pub fn poll_finished_or(
+        &mut self,
+        context: &mut Context<'_>,
+        foreign: impl FnOnce(Serial),
+    ) -> Poll<()> {
+        if self.is_finished() {
+            return Poll::Ready(());
         }
-        Poll::Ready(())
+        // The first case is the frequent one.
+        match self.register(context.waker()) {
+            Left::Task => return Poll::Pending,
+            Left::Nothing => return Poll::Ready(()),
+            Left::Foreign => foreign(self.as_header().serial()),
+        }
+        Poll::Pending
     }
 
     /// The outcome if the task has ended. Leaves no waker in the header.
@@ -114,24 +152,36 @@ impl<T> Join<T> {
     /// Leaves a waker in the header, unless a waker of the same task is there. It is a separate
     /// function, so that polls of a handle whose task has ended save no registers for it.
     #[inline(never)]
-    fn register(&mut self, waker: &Waker) -> JoinSlot {
+    fn register(&mut self, waker: &Waker) -> Left {
         if self.as_header().state.load().has_join_waker() {
             return self.register_again(waker);
         }
+        let Some(task) = waker::header_of(waker) else { return self.register_foreign(waker) };
+        // SAFETY: the waker's reference keeps the task alive.
+        let waker = unsafe { JoinWaker::of_task(task) };
         // SAFETY: while JOIN_WAKER is not set, the handle owns the place, which is empty.
-        unsafe { self.leave_waker(JoinWaker::of(waker)) };
-        self.announce_waker()
+        unsafe { self.leave_waker(waker) };
+        Left::Task.if_left(self.announce_waker())
+    }
+
+    /// Does the work of `register` for a waker that is not a task's.
+    #[cold]
+    fn register_foreign(&mut self, waker: &Waker) -> Left {
+        // SAFETY: while JOIN_WAKER is not set, the handle owns the place, which is empty.
+        unsafe { self.leave_waker(JoinWaker::of_foreign(waker.clone())) };
+        Left::Foreign.if_left(self.announce_waker())
     }
 
     /// Does the work of `register` if a waker is in the header.
-    fn register_again(&mut self, waker: &Waker) -> JoinSlot {
+    fn register_again(&mut self, waker: &Waker) -> Left {
         self.as_header().uses.join_waker.read();
         if self.as_header().join_waker.is_of_same_task(waker) {
-            return JoinSlot::Yes;
+            return Left::Task;
         }
+        let left = if waker::header_of(waker).is_some() { Left::Task } else { Left::Foreign };
         let new = JoinWaker::of(waker);
         if self.as_header().state.unset_join_waker() == JoinSlot::Complete {
-            return JoinSlot::Complete;
+            return Left::Nothing;
         }
         // SAFETY: the exchange gave the waker back to the handle.
         let outdated = unsafe { self.unregister() };
@@ -139,7 +189,7 @@ impl<T> Join<T> {
         unsafe { self.leave_waker(new) };
         let registered = self.announce_waker();
         drop(outdated);
-        registered
+        left.if_left(registered)
     }
 
     /// Announces that a waker is in the header, or takes it out if the task has ended.

@@ -24,18 +24,26 @@ impl JoinWaker {
     #[inline]
     pub(super) fn of(waker: &Waker) -> JoinWaker {
         match waker::header_of(waker) {
-            Some(task) => {
-                // SAFETY: the waker's reference keeps the task alive.
-                unsafe { task.as_ref() }.state.add_reference();
-                JoinWaker { word: task }
-            }
+            // SAFETY: the waker's reference keeps the task alive.
+            Some(task) => unsafe { JoinWaker::of_task(task) },
             None => JoinWaker::of_foreign(waker.clone()),
         }
     }
 
+    /// Creates a join waker that wakes `task`.
+    ///
+    /// # Safety
+    /// 1. The caller has a reference to the task.
+    #[inline]
+    pub(super) unsafe fn of_task(task: NonNull<Header>) -> JoinWaker {
+        // SAFETY: obligation 1.
+        unsafe { task.as_ref() }.state.add_reference();
+        JoinWaker { word: task }
+    }
+
     /// Keeps the clone of a waker whose table is not `VTABLE`. In the polls of a probed task, the
     /// task's own waker is such a waker; its clone has `VTABLE`, and needs no box.
-    fn of_foreign(clone: Waker) -> JoinWaker {
+    pub(super) fn of_foreign(clone: Waker) -> JoinWaker {
         match waker::header_of(&clone) {
             Some(task) => {
                 mem::forget(clone);

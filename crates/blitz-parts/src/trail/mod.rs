@@ -193,6 +193,12 @@ impl TrailOwner<'_> {
         (run, outside)
     }
 
+    /// The number of the innermost run, if there is one.
+    pub fn run(self) -> Option<u32> {
+        let run = self.trail.run.load(Relaxed); // O7
+        (run != 0).then_some(run)
+    }
+
     /// Ends the innermost run.
     #[inline]
     pub fn end(self, outside: Outside) {

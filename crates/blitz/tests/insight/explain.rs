@@ -9,7 +9,7 @@ use std::task::{Poll, Waker};
 use std::time::Duration;
 
 /// Returns the explanation once `is_right` accepts it.
-fn explained(pool: &Pool, is_right: impl Fn(&Explanation) -> bool) -> Explanation {
+pub fn explained(pool: &Pool, is_right: impl Fn(&Explanation) -> bool) -> Explanation {
     loop {
         let explanation = pool.explain();
         if is_right(&explanation) {
@@ -36,7 +36,7 @@ fn wait_of(pool: &Pool, id: task::Id, kind: WaitKind) -> blitz::WaitEdge {
 /// Checks that no task is certain to wait for ever.
 ///
 /// Accepts stuck workers: on a busy machine any worker may look stuck.
-fn assert_all_can_go_on(explanation: &Explanation) {
+pub fn assert_all_can_go_on(explanation: &Explanation) {
     assert!(explanation.cycles().is_empty(), "{explanation}");
     assert!(explanation.never_wake().is_empty(), "{explanation}");
     assert!(explanation.behind().is_empty(), "{explanation}");

@@ -1,6 +1,7 @@
 //! Looking inside of a pool: explanations, probes, stalls, tasks, timelines and metrics, and files
 //! for other programs.
 
+mod blocked;
 #[path = "../common/mod.rs"]
 mod common;
 mod explain;

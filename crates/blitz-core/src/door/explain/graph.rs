@@ -1,76 +1,111 @@
-//! The graph of tasks that await each other; finds the tasks that nothing can wake.
+//! The graph of tasks, waits and closures that need each other; finds those that cannot go on.
 
 #![forbid(unsafe_code)]
 
-/// Tasks by number. A task has one join handle, so at most one task awaits it.
+/// Nodes by number.
 pub(super) struct Graph {
-    /// For each task: the tasks that it awaits.
-    awaits: Vec<Vec<usize>>,
-    /// For each task: the task that awaits it.
-    awaited_by: Vec<Option<usize>>,
-    /// For each task: true if it does not wait, or if something other than a task of this graph can
-    /// wake it.
-    can_be_woken: Vec<bool>,
+    nodes: Vec<Node>,
+}
+
+#[derive(Clone, Default)]
+struct Node {
+    /// The nodes that this one needs.
+    needs: Vec<usize>,
+    /// Whether it needs all of them. Otherwise any of them will do.
+    needs_all: bool,
+    /// Whether it can go on without any of them.
+    can_go_on: bool,
 }
 
 impl Graph {
-    pub(super) fn new(tasks: usize) -> Graph {
-        Graph {
-            awaits: vec![Vec::new(); tasks],
-            awaited_by: vec![None; tasks],
-            can_be_woken: vec![false; tasks],
-        }
+    pub(super) fn new(nodes: usize) -> Graph {
+        Graph { nodes: vec![Node::default(); nodes] }
     }
 
-    /// Notes that `waiter` awaits `task`.
-    pub(super) fn awaits(&mut self, waiter: usize, task: usize) {
-        self.awaits[waiter].push(task);
-        self.awaited_by[task] = Some(waiter);
+    /// Notes that the end of `other` lets `node` go on.
+    pub(super) fn needs(&mut self, node: usize, other: usize) {
+        self.nodes[node].needs.push(other);
     }
 
-    /// Notes that something other than the end of a task can wake `task`.
-    pub(super) fn can_be_woken(&mut self, task: usize) {
-        self.can_be_woken[task] = true;
+    /// Notes that `node` goes on only after all of `others` have ended.
+    pub(super) fn needs_all(&mut self, node: usize, others: impl IntoIterator<Item = usize>) {
+        let node = &mut self.nodes[node];
+        node.needs.extend(others);
+        node.needs_all = true;
     }
 
-    /// Returns the tasks that nothing can wake: no task that they await can end.
+    /// Notes that something outside of the graph can let `node` go on, or has done so.
+    pub(super) fn can_go_on(&mut self, node: usize) {
+        self.nodes[node].can_go_on = true;
+    }
+
+    /// Returns the nodes that cannot go on: what they need never ends.
     pub(super) fn stuck(&self) -> Vec<usize> {
-        let mut alive = self.can_be_woken.clone();
-        let mut next: Vec<_> = (0..alive.len()).filter(|&task| alive[task]).collect();
-        while let Some(task) = next.pop() {
-            // A task that can be woken can end, and so wake the task that awaits it.
-            if let Some(waiter) = self.awaited_by[task].filter(|&waiter| !alive[waiter]) {
-                alive[waiter] = true;
-                next.push(waiter);
+        let mut needed_by = vec![Vec::new(); self.nodes.len()];
+        let mut missing = Vec::with_capacity(self.nodes.len());
+        let (mut alive, mut next) = (vec![false; self.nodes.len()], Vec::new());
+        for (number, node) in self.nodes.iter().enumerate() {
+            node.needs.iter().for_each(|&other| needed_by[other].push(number));
+            missing.push(if node.needs_all { node.needs.len() } else { 1 });
+            if node.can_go_on || missing[number] == 0 {
+                alive[number] = true;
+                next.push(number);
             }
         }
-        (0..alive.len()).filter(|&task| !alive[task]).collect()
+        while let Some(node) = next.pop() {
+            for &waiter in &needed_by[node] {
+                missing[waiter] = missing[waiter].saturating_sub(1);
+                if missing[waiter] == 0 && !alive[waiter] {
+                    alive[waiter] = true;
+                    next.push(waiter);
+                }
+            }
+        }
+        (0..alive.len()).filter(|&node| !alive[node]).collect()
     }
 
-    /// Returns the circles among `stuck` tasks.
+    /// Returns circles among `stuck` nodes: of nodes that all need each other, at least one circle.
     ///
-    /// In a circle each task awaits the next one, and the last task awaits the first one.
+    /// In a circle each node needs the next one, and the last node needs the first one. No node is
+    /// in two circles.
     pub(super) fn cycles(&self, stuck: &[usize]) -> Vec<Vec<usize>> {
-        // At most one task awaits each task, so a walk from task to waiter has no branches, and
-        // finds the circle that it leads into. `walk` holds the number of the last walk through
-        // each task. A walk does not leave the stuck tasks: a task that can be woken may await a
-        // stuck task, but is in no deadlock.
-        let (mut cycles, mut walk) = (Vec::new(), vec![0_usize; self.awaits.len()]);
-        let mut is_stuck = vec![false; self.awaits.len()];
-        stuck.iter().for_each(|&task| is_stuck[task] = true);
-        for (number, &start) in (1..).zip(stuck) {
-            let (mut at, mut path) = (Some(start), Vec::new());
-            while let Some(task) = at.filter(|&task| walk[task] == 0) {
-                walk[task] = number;
-                path.push(task);
-                at = self.awaited_by[task].filter(|&waiter| is_stuck[waiter]);
-            }
-            if let Some(first) = at.filter(|&task| walk[task] == number) {
-                let begin = path.iter().position(|&task| task == first).unwrap_or(0);
-                // The path leads from the awaited task to its waiter.
-                let mut cycle = path.split_off(begin);
-                cycle.reverse();
-                cycles.push(cycle);
+        #[derive(Clone, Copy, PartialEq)]
+        enum Seen {
+            No,
+            OnPath(usize),
+            Left,
+        }
+        // A walk along the needs of stuck nodes. A need that leads back to the path closes a circle.
+        let mut seen = vec![Seen::Left; self.nodes.len()];
+        stuck.iter().for_each(|&node| seen[node] = Seen::No);
+        let (mut cycles, mut in_cycle) = (Vec::new(), vec![false; self.nodes.len()]);
+        for &start in stuck {
+            // Each entry: a node, and how many of its needs the walk has followed.
+            let mut path: Vec<(usize, usize)> = Vec::new();
+            let mut enter = (seen[start] == Seen::No).then_some(start);
+            loop {
+                if let Some(node) = enter.take() {
+                    seen[node] = Seen::OnPath(path.len());
+                    path.push((node, 0));
+                }
+                let Some((node, followed)) = path.last_mut() else { break };
+                let Some(&other) = self.nodes[*node].needs.get(*followed) else {
+                    seen[*node] = Seen::Left;
+                    path.pop();
+                    continue;
+                };
+                *followed += 1;
+                match seen[other] {
+                    Seen::No => enter = Some(other),
+                    Seen::Left => {}
+                    Seen::OnPath(at) => {
+                        let cycle: Vec<_> = path[at..].iter().map(|&(node, _)| node).collect();
+                        if !cycle.iter().any(|&node| in_cycle[node]) {
+                            cycle.iter().for_each(|&node| in_cycle[node] = true);
+                            cycles.push(cycle);
+                        }
+                    }
+                }
             }
         }
         cycles
@@ -85,8 +120,8 @@ mod tests {
     /// `alive` can be woken.
     fn graph(tasks: usize, edges: &[(usize, usize)], alive: &[usize]) -> Graph {
         let mut graph = Graph::new(tasks);
-        edges.iter().for_each(|&(waiter, task)| graph.awaits(waiter, task));
-        alive.iter().for_each(|&task| graph.can_be_woken(task));
+        edges.iter().for_each(|&(waiter, task)| graph.needs(waiter, task));
+        alive.iter().for_each(|&task| graph.can_go_on(task));
         graph
     }
 
@@ -98,7 +133,7 @@ mod tests {
 
     #[test]
     fn two_tasks_that_await_each_other_are_a_cycle() {
-        assert_eq!(found(&graph(3, &[(0, 1), (1, 0)], &[2])), (vec![0, 1], vec![vec![1, 0]]));
+        assert_eq!(found(&graph(3, &[(0, 1), (1, 0)], &[2])), (vec![0, 1], vec![vec![0, 1]]));
     }
 
     #[test]
@@ -133,8 +168,9 @@ mod tests {
     fn stuck_tasks_beside_a_cycle_are_not_in_it() {
         // 0 and 1 await each other; 0 also awaits 2; 2 and 3 await nothing, and nothing wakes them.
         let (stuck, cycles) = found(&graph(4, &[(0, 1), (1, 0), (0, 2)], &[]));
-        assert_eq!(stuck, [0, 1, 2, 3]);
-        assert_eq!(cycles.len(), 1);
+        assert_eq!((stuck, cycles), (vec![0, 1, 2, 3], vec![vec![0, 1]]));
+        let (_, cycles) = found(&graph(4, &[(0, 2), (0, 1), (1, 0)], &[]));
+        assert_eq!(cycles, [[0, 1]], "whichever is found first");
     }
 
     #[test]
@@ -147,5 +183,25 @@ mod tests {
     #[test]
     fn a_task_that_awaits_several_is_saved_if_one_of_them_can_end() {
         assert_eq!(found(&graph(3, &[(0, 1), (0, 2)], &[2])).0, [1]);
+    }
+
+    #[test]
+    fn a_node_that_needs_all_of_several_is_stuck_with_any_of_them() {
+        // 0 needs 1, which needs 0, and 2, which can go on; 3 needs 2 twice and goes on.
+        let mut blocked = graph(4, &[(1, 0)], &[2]);
+        blocked.needs_all(0, [1, 2]);
+        blocked.needs_all(3, [2, 2]);
+        assert_eq!(found(&blocked), (vec![0, 1], vec![vec![0, 1]]));
+        let mut free = graph(1, &[], &[]);
+        free.needs_all(0, []);
+        assert_eq!(free.stuck(), [0; 0], "it needs nothing");
+    }
+
+    #[test]
+    fn circles_that_share_a_node_are_one_finding() {
+        let (stuck, cycles) = found(&graph(3, &[(0, 1), (1, 0), (1, 2), (2, 1)], &[]));
+        assert_eq!((stuck.len(), cycles.len()), (3, 1));
+        let long = graph(100_000, &(1..100_000).map(|at| (at - 1, at)).collect::<Vec<_>>(), &[]);
+        assert_eq!(found(&long).1.len(), 0, "a long chain overflows no stack");
     }
 }

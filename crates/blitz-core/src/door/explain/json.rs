@@ -32,15 +32,15 @@ impl Explanation {
     /// The fields of the object that `to_json` returns.
     pub(in crate::door) fn json_fields(&self) -> String {
         let ids = |ids: &[Id]| list(ids.iter().map(id));
-        let circles = || self.cycles.iter().chain(&self.possible).flatten();
+        let circles = || self.cycles.ids.iter().chain(&self.possible.ids).flatten();
         let named = || circles().chain(&self.never).chain(&self.behind);
         let named = named().take(EDGES).filter_map(|&id| self.get(id));
         let waiting = self.tasks.iter().filter(|task| task.info().idle().is_some());
         let cycles = |cycles: &[Vec<Id>]| list(cycles.iter().map(|cycle| ids(cycle)));
         let fields = [
             ("verdict", string(&self.verdict())),
-            ("cycles", cycles(&self.cycles)),
-            ("possible", cycles(&self.possible)),
+            ("cycles", cycles(&self.cycles.ids)),
+            ("possible", cycles(&self.possible.ids)),
             ("never", ids(&self.never)),
             ("behind", ids(&self.behind)),
             ("oldest", list(waiting.take(OLDEST).map(WaitingTask::to_json))),

@@ -2,25 +2,25 @@
 
 #![forbid(unsafe_code)]
 
+mod blocked;
 mod graph;
 mod json;
 mod length;
+mod look;
 mod stacks;
 mod text;
 
 use super::task_info::{TaskInfo, TaskList};
-use super::task_refs::references;
 use crate::base::Id;
 use crate::state::{AwaitedClosure, StallReport};
 use crate::team::{Team, Worker};
 use crate::worker;
-use blitz_parts::sleep::{Awaited, DriverWait};
-use blitz_parts::task::{Glance, Life, TaskRef};
-use graph::Graph;
+use blitz_parts::sleep::Awaited;
 use length::length;
+use look::{Circles, Look};
 use stacks::{PATIENCE, Probed};
 pub use stacks::{TaskFrame, TaskStack};
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 /// Which task waits for what in a pool, and which waits never end: see
 /// [`explain`](crate::explain()).
@@ -43,8 +43,8 @@ use std::collections::{HashMap, HashSet};
 pub struct Explanation {
     tasks: Vec<WaitingTask>,
     unlisted: usize,
-    cycles: Vec<Vec<Id>>,
-    possible: Vec<Vec<Id>>,
+    cycles: Circles,
+    possible: Circles,
     never: Vec<Id>,
     behind: Vec<Id>,
     workers: Vec<WaitingWorker>,
@@ -111,7 +111,7 @@ pub enum WaitKind {
     Blocking,
     /// A job of [`spawn_cpu`](crate::spawn_cpu).
     Job,
-    /// Work that another worker runs. Only workers wait like this.
+    /// A job that another worker runs. A poll that waits like this blocks its worker.
     Latch,
     /// A waker whose holder the pool did not find: in a lock, a channel, a combinator, or an
     /// [`AbortHandle`](crate::AbortHandle).
@@ -125,90 +125,9 @@ struct WaitingWorker {
     waits_for: usize,
 }
 
-/// The observed state of a task at one moment.
-#[derive(Clone, Copy, PartialEq, Eq)]
-struct Seen {
-    glance: Glance,
-    /// The address of the task that awaits it.
-    awaited_by: Option<usize>,
-    /// When its last poll began.
-    stamp: u32,
-}
-
-impl Seen {
-    fn of(task: &TaskRef) -> Seen {
-        Seen { glance: task.glance(), awaited_by: task.awaited_by(), stamp: task.stamp() }
-    }
-}
-
 impl Explanation {
     pub(in crate::door) fn of(team: &Team) -> Explanation {
-        let tasks = references(team);
-        let places: HashMap<_, _> =
-            tasks.iter().enumerate().map(|(index, task)| (task.address(), index)).collect();
-        let mut waits: Vec<Vec<WaitEdge>> = vec![Vec::new(); tasks.len()];
-        let mut add = |task: usize, edge: WaitEdge| {
-            if let Some(&index) = places.get(&task) {
-                waits[index].push(edge);
-            }
-        };
-        for DriverWait { task, event } in
-            team.driver().map(|driver| driver.waits()).unwrap_or_default()
-        {
-            add(task, WaitEdge::of_event(event));
-        }
-        for closure in team.blocking.awaited() {
-            add(closure.task, WaitEdge::of_closure(&closure));
-        }
-        for job in team.awaited_jobs.awaited() {
-            add(job.task, WaitEdge::of_job(&job));
-        }
-        let seen: Vec<_> = tasks.iter().map(Seen::of).collect();
-        let mut graph = Graph::new(tasks.len());
-        // Tasks that nothing can wake except, perhaps, a waker whose holder is unknown.
-        let mut unsure = Vec::new();
-        for (index, task) in seen.iter().enumerate() {
-            let waiter = task.awaited_by.and_then(|address| places.get(&address));
-            if let Some(&waiter) = waiter {
-                graph.awaits(waiter, index);
-                waits[waiter].push(WaitEdge::join(Id::of(&tasks[index])));
-            }
-        }
-        for (index, waits) in waits.iter_mut().enumerate() {
-            let Glance { life, wakers } = seen[index].glance;
-            let unknown = wakers.saturating_sub(waits.len());
-            let only_joins = waits.iter().all(|edge| edge.kind == WaitKind::Join);
-            if life != Life::Idle || !only_joins {
-                graph.can_be_woken(index);
-            } else if unknown > 0 {
-                unsure.push(index);
-            }
-            if life == Life::Idle && unknown > 0 {
-                waits.push(WaitEdge::unknown(unknown));
-            }
-        }
-        // A task that has changed since the first look is not stuck, and neither are the tasks that
-        // wait for it.
-        for (index, task) in tasks.iter().enumerate() {
-            if Seen::of(task) != seen[index] {
-                graph.can_be_woken(index);
-            }
-        }
-        let possible = graph.cycles(&graph.stuck());
-        unsure.iter().for_each(|&index| graph.can_be_woken(index));
-        let stuck = graph.stuck();
-        let id = |&index: &usize| Id::of(&tasks[index]);
-        let cycles = graph.cycles(&stuck);
-        let in_cycle: HashSet<_> = cycles.iter().flatten().copied().collect();
-        let (mut never, mut behind) = (Vec::new(), Vec::new());
-        for &index in stuck.iter().filter(|index| !in_cycle.contains(index)) {
-            let list = if seen[index].glance.wakers == 0 { &mut never } else { &mut behind };
-            list.push(id(&index));
-        }
-        let ids = |cycle: &Vec<usize>| cycle.iter().map(id).collect();
-        let is_certain = |cycle: &&Vec<usize>| cycle.iter().any(|task| in_cycle.contains(task));
-        let possible = possible.iter().filter(|cycle| !is_certain(cycle)).map(ids).collect();
-        let cycles = cycles.iter().map(ids).collect();
+        let Look { tasks, waits, never, behind, cycles, possible } = Look::at(team);
         let list = TaskList::of_tasks(team, &tasks);
         let unlisted = list.unlisted();
         let mut by_id: HashMap<_, _> = tasks.iter().map(Id::of).zip(waits).collect();
@@ -244,14 +163,16 @@ impl Explanation {
         explanation
     }
 
-    /// Returns the deadlocks. In each, every task awaits the next one, and the last awaits the
-    /// first.
+    /// Returns the deadlocks. In each, every task waits for the next one, and the last waits for
+    /// the first.
     ///
-    /// Nothing else could wake any of them. A task that also waits for something else, for example
-    /// for a timeout, is not in a deadlock.
+    /// A deadlock has the ids of tasks, and of jobs and blocking closures that wait for the next
+    /// one. Nothing else could let any of them go on. A task that also waits for something else,
+    /// for example for a timeout, is not in a deadlock. A task of which any other waker exists is
+    /// not, either.
     #[must_use]
     pub fn cycles(&self) -> &[Vec<Id>] {
-        &self.cycles
+        &self.cycles.ids
     }
 
     /// Returns possible deadlocks.
@@ -262,7 +183,7 @@ impl Explanation {
     /// deadlock. If one is in a channel or a lock, the task may go on.
     #[must_use]
     pub fn possible_cycles(&self) -> &[Vec<Id>] {
-        &self.possible
+        &self.possible.ids
     }
 
     /// Returns the tasks that wait and have no waker left: nothing can wake them any more. Only an
@@ -278,13 +199,14 @@ impl Explanation {
         &self.behind
     }
 
-    /// Returns the tasks that wait or have waited, the one that has waited longest first.
+    /// Returns the tasks that wait or have waited, and those whose polls block a thread. The one
+    /// that has waited longest is the first.
     #[must_use]
     pub fn tasks(&self) -> &[WaitingTask] {
         &self.tasks
     }
 
-    /// Returns the task of this id, if it has waited.
+    /// Returns the task of this id, if it waits or has waited.
     #[must_use]
     pub fn get(&self, id: Id) -> Option<&WaitingTask> {
         self.tasks.iter().find(|task| task.info.id() == id)
@@ -305,7 +227,7 @@ impl Explanation {
     /// Whether the explanation has a deadlock, a task that never wakes, or a stuck worker.
     #[must_use]
     pub fn has_findings(&self) -> bool {
-        !(self.cycles.is_empty() && self.never.is_empty() && self.stalls.is_empty())
+        !(self.cycles.ids.is_empty() && self.never.is_empty() && self.stalls.is_empty())
     }
 }
 

@@ -3,9 +3,11 @@
 #![forbid(unsafe_code)]
 
 use super::length::length;
+use super::look::Step;
 use super::stacks::{Probed, TaskStack};
 use super::{Explanation, WaitEdge, WaitKind, WaitingTask};
 use crate::base::Id;
+use crate::door::task_info::TaskState;
 use std::fmt;
 
 /// How many findings of each kind are written. The others are only counted.
@@ -18,8 +20,8 @@ impl Explanation {
     #[must_use]
     pub fn verdict(&self) -> String {
         let mut lines = Vec::new();
-        section(&mut lines, self.cycles.iter().map(|cycle| self.deadlock(cycle)));
-        section(&mut lines, self.possible.iter().map(|cycle| self.possible_deadlock(cycle)));
+        section(&mut lines, self.cycles.steps.iter().map(|cycle| self.deadlock(cycle)));
+        section(&mut lines, self.possible.steps.iter().map(|cycle| self.possible_deadlock(cycle)));
         section(&mut lines, self.never.iter().map(|&id| format!("never wakes: {}", self.name(id))));
         section(&mut lines, self.behind.iter().map(|&id| self.waits_in_vain(id)));
         section(&mut lines, self.stalls.iter().map(|stall| format!("stuck: {stall}")));
@@ -30,13 +32,14 @@ impl Explanation {
         lines.join("\n")
     }
 
-    fn deadlock(&self, cycle: &[Id]) -> String {
+    fn deadlock(&self, cycle: &[Step]) -> String {
         format!("deadlock: {}", self.circle(cycle))
     }
 
-    fn possible_deadlock(&self, cycle: &[Id]) -> String {
+    fn possible_deadlock(&self, cycle: &[Step]) -> String {
         let is_unknown = |edge: &&WaitEdge| edge.kind == WaitKind::Unknown;
-        let open = cycle.iter().filter_map(|&id| self.get(id));
+        let task = |step: &Step| if let Step::Task(id) = step { self.get(*id) } else { None };
+        let open = cycle.iter().filter_map(task);
         let open = open.filter(|task| task.waits.iter().any(|edge| is_unknown(&edge)));
         let open: Vec<_> = open.map(|task| task.info.id().to_string()).collect();
         format!(
@@ -48,12 +51,22 @@ impl Explanation {
     }
 
     /// A circle: `A(api.rs:88) -> join B(api.rs:90) -> join A`.
-    fn circle(&self, cycle: &[Id]) -> String {
-        let mut names = cycle.iter().map(|&id| self.name(id));
-        let first = names.next().unwrap_or_default();
-        let others: String = names.map(|name| format!(" -> join {name}")).collect();
-        let back = cycle.first().map(|id| format!(" -> join {id}")).unwrap_or_default();
-        format!("{first}{others}{back}")
+    fn circle(&self, cycle: &[Step]) -> String {
+        let Some(first) = cycle.first() else { return String::new() };
+        let others: String = cycle[1..].iter().map(|step| self.step(step)).collect();
+        match first {
+            Step::Task(id) => format!("{}{others} -> join {id}", self.name(*id)),
+            Step::Closure(name) => format!("{name}{others}{}", self.step(first)),
+            Step::Thread(name) => format!("{name}{others} -> {name}"),
+        }
+    }
+
+    fn step(&self, step: &Step) -> String {
+        match step {
+            Step::Task(id) => format!(" -> join {}", self.name(*id)),
+            Step::Closure(name) => format!(" -> {name}"),
+            Step::Thread(name) => format!(" -> blocks {name}"),
+        }
     }
 
     /// Writes where the probed tasks wait. Tasks with the same stacks are written together.
@@ -139,6 +152,12 @@ impl fmt::Display for Explanation {
                 )
             }),
         );
+        let blocks = |task: &&WaitingTask| {
+            let is_running = task.info.state() == TaskState::Running;
+            is_running && !task.waits.is_empty() && !is_found(task.info.id())
+        };
+        let blocks = self.tasks.iter().filter(blocks);
+        section(&mut lines, blocks.map(|task| format!("{} {}", name(task), waits(task))));
         lines.iter().try_for_each(|line| writeln!(f, "{line}"))?;
         match self.unlisted {
             0 => {}

@@ -28,7 +28,7 @@
 //! |---|---|---|---|---|
 //! | O1 | `unpark`: swap to NOTIFIED | AcqRel | O2 | PARK-2 |
 //! | O2 | `park`: swap to UNPARKED on the way out | AcqRel | O1 | PARK-2; a plain store would let an `unpark` in between go unseen |
-//! | O3 | `park`: exchange to PARKED, loads before and after it | Relaxed | – | every way out passes O2 |
+//! | O3 | `park`: exchange to PARKED, loads before and after it, `is_parked` | Relaxed | – | every way out passes O2; an observer relies on no order |
 //!
 //! # What this does not do
 //! One thread parks at a time. There are no timeouts.
@@ -74,6 +74,11 @@ impl Parker {
             }
         }
         self.leave();
+    }
+
+    /// Whether the thread blocks, or is about to, and was not notified.
+    pub fn is_parked(&self) -> bool {
+        self.word.load(Relaxed) == PARKED // O3
     }
 
     fn leave(&self) {
