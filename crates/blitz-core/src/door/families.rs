@@ -327,7 +327,7 @@ mod tests {
     #[test]
     fn types_without_a_number_and_types_that_are_not_shown_are_one_row() {
         let busy = Duration::from_secs(1);
-        let mut types = vec![TypeMetrics { name: "a", polls: 1, busy }; TYPES_SHOWN + 2];
+        let mut types = vec![TypeMetrics { name: "a", polls: 1, busy, p99: busy }; TYPES_SHOWN + 2];
         types[3].name = "other";
         let rows = type_rows(&types);
         let others: Vec<_> = rows.iter().filter(|row| row.0 == "other").collect();

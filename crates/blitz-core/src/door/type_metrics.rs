@@ -2,7 +2,7 @@
 
 #![forbid(unsafe_code)]
 
-use crate::state::Labels;
+use crate::state::{Histogram, Labels};
 use crate::team::Team;
 use blitz_parts::ticks;
 use std::cmp::Reverse;
@@ -30,13 +30,15 @@ pub struct TypeMetrics {
     pub polls: u64,
     /// The time spent in these polls.
     pub busy: Duration,
+    /// 99 of 100 of these polls took less than this, which is a power of two of nanoseconds.
+    pub p99: Duration,
 }
 
 impl TypeMetrics {
     /// The readings of all types, the busiest first.
     pub(super) fn of(team: &Team) -> Vec<TypeMetrics> {
         let names = team.labels.all();
-        let mut sums = HashMap::<&'static str, (u64, u64)>::new();
+        let mut sums = HashMap::<&'static str, (u64, u64, Histogram)>::new();
         let rows = team.workers().flat_map(|worker| worker.insight.types.iter());
         for row in rows.filter(|row| row.polls.get() > 0) {
             let is_other = row.name == Labels::OTHER;
@@ -44,13 +46,15 @@ impl TypeMetrics {
             let sum = sums.entry(name.copied().unwrap_or("other")).or_default();
             sum.0 += row.polls.get();
             sum.1 += row.ticks.get();
+            row.times.add_to(&mut sum.2);
         }
         let sums = sums.into_iter();
         let mut rows: Vec<_> = sums
-            .map(|(name, (polls, busy))| TypeMetrics {
+            .map(|(name, (polls, busy, times))| TypeMetrics {
                 name,
                 polls,
                 busy: ticks::to_duration(busy),
+                p99: times.quantile(0.99).unwrap_or_default(),
             })
             .collect();
         rows.sort_by_key(|row| (Reverse(row.busy), row.name));

@@ -43,6 +43,27 @@ impl Times {
     }
 }
 
+/// A small histogram, with one bucket per power of two. One thread writes it, any thread reads it.
+pub(crate) struct Octaves([Counter; OCTAVES]);
+
+impl Octaves {
+    pub(crate) fn new() -> Octaves {
+        Octaves([const { Counter::new() }; OCTAVES])
+    }
+
+    /// Adds a measured time that counts `weight` times. Only the single writer may call it.
+    pub(crate) fn add(&self, nanos: u64, weight: u64) {
+        self.0[place(nanos) / PER_OCTAVE].add(weight);
+    }
+
+    /// Adds the counts to those of `sum`, each in the last bucket of its power of two. The sum of
+    /// the times stays as it is.
+    pub(crate) fn add_to(&self, sum: &mut Histogram) {
+        let buckets = sum.counts.chunks_mut(PER_OCTAVE).zip(&self.0);
+        buckets.for_each(|(buckets, count)| buckets[PER_OCTAVE - 1] += count.get());
+    }
+}
+
 /// Which bucket a time belongs to.
 fn place(nanos: u64) -> usize {
     let nanos = nanos.max(1 << FIRST_BIT);
@@ -147,7 +168,7 @@ impl fmt::Display for Histogram {
 
 #[cfg(test)]
 mod tests {
-    use super::{Histogram, OCTAVES, Times};
+    use super::{Histogram, OCTAVES, Octaves, Times};
     use std::time::Duration;
 
     #[test]
@@ -196,6 +217,19 @@ mod tests {
         times.add_shared(3_600_000_000_000);
         assert_eq!(times.read().quantile(0.5), Some(Duration::MAX));
         assert_eq!(times.read().count(), 2);
+    }
+
+    #[test]
+    fn a_small_histogram_has_quantiles_that_are_powers_of_two() {
+        let (times, mut sum) = (Octaves::new(), Histogram::default());
+        times.add(3_000, 98);
+        times.add(1_000_000, 1);
+        times.add(5_000_000, 1);
+        [(); 2].iter().for_each(|()| times.add_to(&mut sum));
+        assert_eq!(sum.count(), 200);
+        assert_eq!(sum.quantile(0.98), Some(Duration::from_nanos(1 << 12)));
+        assert_eq!(sum.quantile(0.99), Some(Duration::from_nanos(1 << 20)));
+        assert_eq!(sum.quantile(1.0), Some(Duration::from_nanos(1 << 23)));
     }
 
     #[test]

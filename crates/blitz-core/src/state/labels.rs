@@ -2,6 +2,7 @@
 
 #![forbid(unsafe_code)]
 
+use super::histogram::Octaves;
 use blitz_parts::counter::Counter;
 use blitz_parts::prim::{MODELLED, Mutex, MutexGuard};
 use blitz_parts::slots::Slots;
@@ -62,11 +63,14 @@ pub(crate) struct TypeRow {
     pub(crate) polls: Counter,
     /// The extrapolated number of ticks in polls.
     pub(crate) ticks: Counter,
+    /// The extrapolated numbers of polls by time.
+    pub(crate) times: Octaves,
 }
 
 impl TypeRow {
     fn new(name: Label) -> TypeRow {
-        TypeRow { name, polls: Counter::new(), ticks: Counter::new() }
+        let [polls, ticks] = [const { Counter::new() }; 2];
+        TypeRow { name, polls, ticks, times: Octaves::new() }
     }
 
     /// The rows of a worker. The first is for all types without their own row. There is room for

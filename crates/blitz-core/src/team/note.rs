@@ -134,6 +134,7 @@ impl<'a> Owner<'a> {
         if let Some(row) = poll.row {
             row.polls.add(poll.weight);
             row.ticks.add(all);
+            row.times.add(nanos, poll.weight);
         }
         insight.polls.add(nanos, poll.weight);
         insight.states.polls.add(all);

@@ -487,7 +487,7 @@ const tasks = {
     return data.types.map((row) => {
       const was = old.get(row.type);
       const per = (field) => (was && passed > 0 ? Math.max(0, num(row[field]) - num(was[field])) / passed : 0);
-      return { ...row, alive: num(row.alive), polls: per('polls') * 1e9, busy: per('busy_ns'), all: num(row.busy_ns), oldest: num(row.oldest_ms ?? longest.get(row.type)) };
+      return { ...row, alive: num(row.alive), polls: per('polls') * 1e9, busy: per('busy_ns'), all: num(row.busy_ns), p99: num(row.p99_ns), oldest: num(row.oldest_ms ?? longest.get(row.type)) };
     }).sort((a, b) => b[this.sort] - a[this.sort] || b.all - a.all);
   },
   draw() {
@@ -496,10 +496,10 @@ const tasks = {
     const matches = (...texts) => !this.filter || texts.some((text) => text && text.toLowerCase().includes(this.filter));
     const types = this.rows().filter((row) => matches(row.type));
     this.types.replaceChildren(types.length === 0 ? el('p', { class: 'empty' }, 'No tasks.') : el('table', null,
-      el('thead', null, el('tr', null, el('th', null, 'type'), head('alive', 'alive'), head('polls', 'polls/s'), head('busy', 'busy'), head('all', 'busy so far', 'n narrow'), head('oldest', 'longest wait', 'n narrow'))),
+      el('thead', null, el('tr', null, el('th', null, 'type'), head('alive', 'alive'), head('polls', 'polls/s'), head('busy', 'busy'), head('p99', 'p99 of a poll', 'n narrow'), head('all', 'busy so far', 'n narrow'), head('oldest', 'longest wait', 'n narrow'))),
       el('tbody', null, types.slice(0, 50).map((row) => el('tr', null,
         el('td', { class: 'wide mono', title: row.type }, short(row.type)), el('td', { class: 'n' }, count(row.alive)), el('td', { class: 'n' }, count(row.polls)),
-        el('td', { class: 'n' }, percent(row.busy)), el('td', { class: 'n narrow' }, time(row.all)), el('td', { class: 'n narrow' }, row.alive && row.oldest ? time(row.oldest * 1e6) : '–'))))));
+        el('td', { class: 'n' }, percent(row.busy)), el('td', { class: 'n narrow' }, row.p99 ? time(row.p99) : '–'), el('td', { class: 'n narrow' }, time(row.all)), el('td', { class: 'n narrow' }, row.alive && row.oldest ? time(row.oldest * 1e6) : '–'))))));
     const found = this.data.tasks.filter((task) => matches(task.type, task.name, task.site, task.id));
     this.note.textContent = count(found.length) + (this.filter ? ' match' : ' shown') + ' of ' + count(this.data.total);
     const rows = found.slice(0, this.shown).map((task) => el('tr', null,

@@ -7,6 +7,7 @@ use std::panic::Location;
 use std::sync::Mutex;
 use std::sync::mpsc;
 use std::task::{Poll, Waker};
+use std::time::Duration;
 
 /// Returns the task of this id, once it waits.
 fn waiting(pool: &Pool, id: task::Id) -> TaskInfo {
@@ -165,4 +166,29 @@ fn a_trace_and_a_dump_name_the_site() {
     assert!(located.clone().all(|poll| poll.site.unwrap().to_string() == site));
     let json = trace.to_chrome_json();
     assert_eq!(located.count() > 0, json.contains(&site));
+}
+
+#[test]
+fn the_longest_polls_of_a_type_show_in_its_99th_percentile() {
+    watched("the_longest_polls_of_a_type_show_in_its_99th_percentile", |watch| {
+        async fn spins(length: Duration) {
+            let begin = std::time::Instant::now();
+            while begin.elapsed() < length {
+                std::hint::spin_loop();
+            }
+        }
+        // With a handler of slow polls each poll is timed.
+        let builder = Pool::builder().workers(1).slow_poll_handler(Duration::MAX, |_, _| ());
+        let pool = watch.pool(builder.build().unwrap());
+        let length = Duration::from_millis(3);
+        pool.spawn(spins(length)).join().unwrap();
+        let p99 = || {
+            let types = pool.metrics().types;
+            types.iter().find(|row| row.name.contains("spins")).map(|row| row.p99)
+        };
+        // The worker counts a poll after the task has ended.
+        wait_for(|| p99().is_some_and(|p99| !p99.is_zero()));
+        let p99 = p99().unwrap();
+        assert!(p99 > length && p99.as_nanos().is_power_of_two(), "{p99:?}");
+    });
 }

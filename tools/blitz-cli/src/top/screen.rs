@@ -164,6 +164,7 @@ impl Screen {
             mark("alive", Sort::Alive),
             mark("polls/s", Sort::Polls),
             mark("busy", Sort::Cpu),
+            "p99".to_owned(),
             "longest".to_owned(),
             "type".to_owned(),
         ];
@@ -176,6 +177,7 @@ impl Screen {
                 count(row.alive),
                 count(row.polls),
                 percent(row.busy),
+                row.p99.map_or_else(|| "-".to_owned(), time),
                 row.oldest.map_or_else(|| "-".to_owned(), time),
                 row.name.clone(),
             ])
@@ -184,6 +186,7 @@ impl Screen {
             Constraint::Length(8),
             Constraint::Length(10),
             Constraint::Length(8),
+            Constraint::Length(9),
             Constraint::Length(9),
             Constraint::Min(10),
         ];

@@ -65,6 +65,8 @@ pub struct TypeRow {
     pub polls: f64,
     /// How many workers the type keeps busy.
     pub busy: f64,
+    /// 99 of 100 polls took less, in nanoseconds; none if no poll was timed.
+    pub p99: Option<f64>,
     /// The longest current wait, in nanoseconds.
     pub oldest: Option<f64>,
 }
@@ -231,6 +233,7 @@ fn types(now: &Reading, before: Option<&Reading>) -> Vec<TypeRow> {
             alive: number(&row["alive"]),
             polls: per("polls") * 1e9,
             busy: per("busy_ns"),
+            p99: Some(number(&row["p99_ns"])).filter(|&p99| p99 > 0.0),
             oldest: oldest(tasks, row),
         }
     };
@@ -354,7 +357,7 @@ pub mod tests {
             ] }),
             tasks: json!({ "now_ns": ns(1.0), "total": "2", "types": [
                 { "type": kind, "alive": "2", "polls": (1000 * seconds).to_string(),
-                  "busy_ns": ns(0.5) },
+                  "busy_ns": ns(0.5), "p99_ns": "2097152" },
                 { "type": "app::Quiet", "alive": "90", "polls": "0", "busy_ns": "0" },
             ], "tasks": [
                 { "id": "0x1", "type": kind, "state": "waiting", "idle_ms": "1500" },

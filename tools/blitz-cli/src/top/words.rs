@@ -32,15 +32,16 @@ pub fn page(view: &View) -> String {
     let legend = STATES.iter().zip(LETTERS).map(|(state, letter)| format!("{letter} {state}"));
     text.push_str(&format!("     {}\n\n", legend.collect::<Vec<_>>().join("  ")));
     text.push_str(&format!(
-        "{:>6} {:>8} {:>6} {:>9}  type\n",
-        "alive", "polls/s", "busy", "oldest"
+        "{:>6} {:>8} {:>6} {:>9} {:>9}  type\n",
+        "alive", "polls/s", "busy", "p99", "oldest"
     ));
     for row in view.types_by(Sort::Cpu, "").into_iter().take(TYPES) {
         text.push_str(&format!(
-            "{:>6} {:>8} {:>6} {:>9}  {}\n",
+            "{:>6} {:>8} {:>6} {:>9} {:>9}  {}\n",
             count(row.alive),
             count(row.polls),
             percent(row.busy),
+            row.p99.map_or_else(|| "-".to_owned(), time),
             row.oldest.map_or_else(|| "-".to_owned(), time),
             row.name,
         ));

@@ -28,6 +28,7 @@ struct Kind {
 struct Measured {
     polls: u64,
     busy: Duration,
+    p99: Duration,
 }
 
 pub(super) fn fields(team: &Team, limit: usize) -> String {
@@ -45,7 +46,7 @@ pub(super) fn fields(team: &Team, limit: usize) -> String {
     let mut types: Vec<_> = TypeMetrics::of(team)
         .iter()
         .map(|row| {
-            let measured = Measured { polls: row.polls, busy: row.busy };
+            let measured = Measured { polls: row.polls, busy: row.busy, p99: row.p99 };
             of_type(row.name, kinds.remove(row.name).unwrap_or_default(), measured)
         })
         .collect();
@@ -65,6 +66,7 @@ fn of_type(name: &str, kind: Kind, measured: Measured) -> String {
         ("oldest_ms", string(&kind.oldest.as_millis().to_string())),
         ("polls", big(measured.polls)),
         ("busy_ns", nanos(measured.busy)),
+        ("p99_ns", nanos(measured.p99)),
     ])
 }
 
