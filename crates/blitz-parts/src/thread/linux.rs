@@ -102,7 +102,10 @@ pub(super) fn set_slice(thread: i32, slice: Option<Duration>) -> bool {
 }
 
 pub(super) fn processor() -> Option<u32> {
-    u32::try_from(rustix::thread::sched_getcpu()).ok()
+    // Not by rustix, which takes it for granted that the system answers. A filter may refuse the
+    // call, which it makes where no page of the kernel answers, as on 64-bit Arm.
+    // SAFETY: the function only returns a number.
+    u32::try_from(unsafe { libc::sched_getcpu() }).ok()
 }
 
 #[cfg(test)]
