@@ -169,6 +169,39 @@ fn a_relief_worker_does_not_stand_aside_for_itself() {
     });
 }
 
+/// A task on the relief worker waits, perhaps for a worker that computes. That worker must not
+/// stand aside.
+#[test]
+fn no_worker_stands_aside_for_a_relief_worker_that_sleeps_in_a_poll() {
+    const PROCESSOR: u32 = 5;
+    check(1_000, || {
+        let (runtime, _window) = with_driver(0);
+        let (done, begun) = (Gate::new(), Gate::new());
+        runtime.spawn_job({
+            let (done, begun) = (done.clone(), begun.clone());
+            move || {
+                let owner = current().expect("a job runs on a worker");
+                let sleep = owner.team().sleep();
+                assert!(sleep.begin_relief(owner.index()));
+                sleep.relief_runs_on(Some(PROCESSOR));
+                owner.own().measures_polls.set(true);
+                begun.open();
+                block_on(done.passed());
+                owner.own().measures_polls.set(false);
+                end_relief(owner);
+            }
+        });
+        block_on(begun.passed());
+        let team = runtime.team.upgrade().expect("the pool has not ended");
+        while team.sleep().stand_aside(PROCESSOR, || false) {
+            prim::yield_now();
+        }
+        drop(team);
+        done.open();
+        runtime.shut_down();
+    });
+}
+
 #[test]
 fn canary_the_call_at_forks_never_ends() {
     canary(Step::AttentionEnds, called_too_late);

@@ -221,6 +221,12 @@ impl<'a> Owner<'a> {
     /// Notes that this worker is about to sleep.
     pub(crate) fn note_park(self) {
         self.forget_poll_end();
+        let sleep = self.team().sleep();
+        if self.own().measures_polls.get() && sleep.on_relief() == Some(self.index()) {
+            // The relief worker sleeps inside a poll, and needs no processor until it wakes. It may
+            // wait for the very worker that would stand aside for it.
+            sleep.relief_runs_on(None);
+        }
         let (states, now) = (&self.worker().insight.states, ticks::now());
         self.note_at(now, Kind::PARK, 0, 0, 0);
         if states.is_idle() {

@@ -33,7 +33,8 @@ impl Sleep {
         self.relief.waits()
     }
 
-    /// Notes on which processor the relief worker runs, which calls this.
+    /// Notes on which processor the relief worker runs, which calls this. With `None` no worker
+    /// stands aside.
     pub fn relief_runs_on(&self, processor: Option<u32>) {
         self.relief.runs_on(processor);
     }
@@ -42,9 +43,10 @@ impl Sleep {
     /// and does not. `news` returns whether the driver has events for a relief worker that waits.
     ///
     /// The relief worker wakes up where it ran last. If the caller runs there, and the relief
-    /// worker has work, it waits for the caller's processor.
-    pub fn stand_aside(&self, processor: u32, news: impl FnOnce() -> bool) {
-        self.relief.stand_aside(processor, news);
+    /// worker has work, it waits for the caller's processor. Returns whether the caller stood
+    /// aside.
+    pub fn stand_aside(&self, processor: u32, news: impl FnOnce() -> bool) -> bool {
+        self.relief.stand_aside(processor, news)
     }
 
     /// Blocks the relief worker in the driver until an event comes, or until it is notified of a

@@ -88,16 +88,18 @@ impl Relief {
     /// Blocks the calling worker, which runs on `processor`, if the relief worker needs that
     /// processor: the relief worker ran there last, and has work, or `news` tells that it has. The
     /// pause ends when the relief worker has no work left, and after [`ASIDE_MAX`] at the latest.
-    pub(super) fn stand_aside(&self, processor: u32, news: impl FnOnce() -> bool) {
+    pub(super) fn stand_aside(&self, processor: u32, news: impl FnOnce() -> bool) -> bool {
         let old = self.word.load(Relaxed);
         let needs = self.processor.load(Relaxed) == processor + 1
             && old & STATE != OFF
             && (!is_waiting(old) || news());
         let new = old | ASIDE;
-        // If the word has changed meanwhile, the relief worker runs.
-        if needs && self.word.compare_exchange(old, new, Relaxed, Relaxed).is_ok() {
+        // If the word has changed meanwhile, the relief worker runs, or is about to.
+        let stands = needs && self.word.compare_exchange(old, new, Relaxed, Relaxed).is_ok();
+        if stands {
             futex::pause(&self.word, new, ASIDE_MAX);
         }
+        stands
     }
 
     /// Calls `block` until it reports an event, or until the worker is notified. Does not block if
