@@ -43,12 +43,13 @@ impl<T> RefUnwindSafe for Join<T> {}
 /// The kind of waker that a handle has left in its task.
 #[derive(Clone, Copy)]
 enum Left {
+    // The first two are numbered as the cases of `JoinSlot`, so the frequent way needs no mapping.
     /// A waker of a task.
     Task,
-    /// Any other waker.
-    Foreign,
     /// None: the task has ended.
     Nothing,
+    /// Any other waker.
+    Foreign,
 }
 
 impl Left {

@@ -164,7 +164,10 @@ mod tests {
         assert!(page.contains(&format!("{times}  no core 10%")), "{page}");
         assert!(page.contains("  w0 ###############========-------  75%  busy  \n"), "{page}");
         assert!(page.contains("busy    ! 840 ms · blocked · futex"), "{page}");
-        assert!(page.contains("     2     1000    50%    2.50 s  handler::{closure}\n"), "{page}");
+        assert!(
+            page.contains("     2     1000    50%   2.10 ms    2.50 s  handler::{closure}\n"),
+            "{page}"
+        );
     }
 
     #[test]
