@@ -2,7 +2,7 @@
 
 #![forbid(unsafe_code)]
 
-use super::block_on::note_awaited;
+use super::sleepers::note_awaited;
 use super::{AbortHandle, Id, JobHandle, Polled, budget};
 use crate::base::JoinError;
 use blitz_parts::task::{Failure, Join, TaskRef};

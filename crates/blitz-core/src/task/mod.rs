@@ -13,6 +13,7 @@ mod joinable;
 pub(crate) mod local;
 mod packet;
 mod shield;
+mod sleepers;
 mod spawn;
 mod task_local;
 mod waits;
@@ -20,7 +21,6 @@ mod yield_now;
 
 pub use crate::base::JoinError;
 pub use abort::AbortHandle;
-pub use block_on::is_prompt;
 pub(crate) use block_on::{block_on, block_on_in};
 pub(crate) use blocking::spawn_blocking_in;
 pub use budget::{Cooperative, cooperative, has_budget_remaining};
@@ -32,6 +32,7 @@ pub(crate) use joinable::{JobHandle, Joinable, Polled};
 pub use local::{LocalEnterGuard, LocalSet, spawn_local};
 pub(crate) use packet::Packet;
 pub use shield::{Shield, shield};
+pub use sleepers::is_prompt;
 pub use spawn::TrySpawnError;
 pub(crate) use spawn::{spawn_in, spawn_on, try_spawn_in};
 #[doc(hidden)]

@@ -2,7 +2,7 @@
 
 #![forbid(unsafe_code)]
 
-use super::block_on::sleeper_of;
+use super::sleepers::sleeper_of;
 use super::waits::listed;
 use super::{JobHandle, Joinable, Polled};
 use crate::base::context::{Aside, Frame};

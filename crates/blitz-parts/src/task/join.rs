@@ -104,8 +104,9 @@ impl<T> Join<T> {
         self.poll_finished_or(context, |_| ())
     }
 
-    /// Works like [`poll_finished`](Self::poll_finished), and calls `foreign` with the task's number if
-    /// it has left a clone of a waker that is not a task's. No clone that the handle left before is alive then.
+    /// Works like [`poll_finished`](Self::poll_finished), and calls `foreign` with the task's
+    /// number if it has left a clone of a waker that is not a task's. No clone that the handle left
+    /// before is alive then.
     #[inline]
     pub fn poll_finished_or(
         &mut self,

@@ -2,7 +2,7 @@
 
 #![forbid(unsafe_code)]
 
-use super::{WaitEdge, WaitKind};
+use super::edge::{WaitEdge, WaitKind};
 use crate::base::Id;
 use crate::base::context::Frame;
 use crate::state::{Listed, WaitsFor};

@@ -75,7 +75,8 @@ impl Graph {
             OnPath(usize),
             Left,
         }
-        // A walk along the needs of stuck nodes. A need that leads back to the path closes a circle.
+        // A walk along the needs of stuck nodes. A need that leads back to the path closes a
+        // circle.
         let mut seen = vec![Seen::Left; self.nodes.len()];
         stuck.iter().for_each(|&node| seen[node] = Seen::No);
         let (mut cycles, mut in_cycle) = (Vec::new(), vec![false; self.nodes.len()]);

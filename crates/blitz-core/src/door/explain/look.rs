@@ -2,8 +2,8 @@
 
 #![forbid(unsafe_code)]
 
-use super::WaitEdge;
 use super::blocked::{Awaits, Blocked};
+use super::edge::WaitEdge;
 use super::graph::Graph;
 use crate::base::Id;
 use crate::base::context::Frame;

@@ -3,6 +3,7 @@
 #![forbid(unsafe_code)]
 
 mod blocked;
+mod edge;
 mod graph;
 mod json;
 mod length;
@@ -12,11 +13,10 @@ mod text;
 
 use super::task_info::{TaskInfo, TaskList};
 use crate::base::Id;
-use crate::state::{AwaitedClosure, StallReport};
+use crate::state::StallReport;
 use crate::team::{Team, Worker};
 use crate::worker;
-use blitz_parts::sleep::Awaited;
-use length::length;
+pub use edge::{WaitEdge, WaitKind};
 use look::{Circles, Look};
 use stacks::{PATIENCE, Probed};
 pub use stacks::{TaskFrame, TaskStack};
@@ -73,49 +73,6 @@ pub struct WaitingTask {
     info: TaskInfo,
     waits: Vec<WaitEdge>,
     stacks: Vec<TaskStack>,
-}
-
-/// One event that could wake a task: a part of a [`WaitingTask`].
-///
-/// ```
-/// # let pool = blitz::Pool::builder().workers(1).build()?;
-/// for task in pool.explain().tasks() {
-///     for edge in task.waits() {
-///         println!("{} waits: {}", task.info().id(), edge.detail());
-///     }
-/// }
-/// # Ok::<(), blitz::BuildError>(())
-/// ```
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct WaitEdge {
-    kind: WaitKind,
-    target: Option<Id>,
-    detail: String,
-}
-
-/// The kinds of events that a task waits for.
-///
-/// ```
-/// assert_eq!(blitz::WaitKind::Join.name(), "join");
-/// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum WaitKind {
-    /// The end of another task, through its join handle.
-    Join,
-    /// A socket or another descriptor.
-    Io,
-    /// A timer.
-    Timer,
-    /// A closure of [`spawn_blocking`](crate::spawn_blocking).
-    Blocking,
-    /// A job of [`spawn_cpu`](crate::spawn_cpu).
-    Job,
-    /// A job that another worker runs. A poll that waits like this blocks its worker.
-    Latch,
-    /// A waker whose holder the pool did not find: in a lock, a channel, a combinator, or an
-    /// [`AbortHandle`](crate::AbortHandle).
-    Unknown,
 }
 
 /// A worker that sleeps inside a job or poll until another worker has run something.
@@ -252,76 +209,6 @@ impl WaitingTask {
     #[must_use]
     pub fn stacks(&self) -> &[TaskStack] {
         &self.stacks
-    }
-}
-
-impl WaitEdge {
-    fn join(target: Id) -> WaitEdge {
-        let detail = format!("join {target}");
-        WaitEdge { kind: WaitKind::Join, target: Some(target), detail }
-    }
-
-    fn of_event(event: Awaited) -> WaitEdge {
-        let (kind, detail) = match event {
-            Awaited::Io(detail) => (WaitKind::Io, detail),
-            Awaited::Timer(left) => (WaitKind::Timer, format!("timer in {}", length(left))),
-        };
-        WaitEdge { kind, target: None, detail }
-    }
-
-    fn of_closure(closure: &AwaitedClosure) -> WaitEdge {
-        let state = if closure.has_begun { "runs" } else { "waits for a thread" };
-        let detail = format!("blocking closure {}, which {state}", closure.type_name);
-        WaitEdge { kind: WaitKind::Blocking, target: Some(closure.id), detail }
-    }
-
-    fn of_job(job: &AwaitedClosure) -> WaitEdge {
-        let state = if job.has_begun { "runs" } else { "waits for a worker" };
-        let detail = format!("job {} {}, which {state}", job.id, job.type_name);
-        WaitEdge { kind: WaitKind::Job, target: Some(job.id), detail }
-    }
-
-    fn unknown(wakers: usize) -> WaitEdge {
-        let detail = match wakers {
-            1 => "unknown holder of its waker".to_owned(),
-            many => format!("unknown holders of {many} wakers"),
-        };
-        WaitEdge { kind: WaitKind::Unknown, target: None, detail }
-    }
-
-    /// Returns the kind of the event.
-    #[must_use]
-    pub fn kind(&self) -> WaitKind {
-        self.kind
-    }
-
-    /// Returns the id of the task, closure or job whose end is awaited; `None` for other events.
-    #[must_use]
-    pub fn target(&self) -> Option<Id> {
-        self.target
-    }
-
-    /// Returns a description of the event: `read fd 7 127.0.0.1:5432`, `timer in 93 s`, `join
-    /// 0x102`.
-    #[must_use]
-    pub fn detail(&self) -> &str {
-        &self.detail
-    }
-}
-
-impl WaitKind {
-    /// Returns the kind in one word.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            WaitKind::Join => "join",
-            WaitKind::Io => "io",
-            WaitKind::Timer => "timer",
-            WaitKind::Blocking => "blocking",
-            WaitKind::Job => "job",
-            WaitKind::Latch => "latch",
-            WaitKind::Unknown => "unknown",
-        }
     }
 }
 
