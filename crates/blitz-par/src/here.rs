@@ -18,31 +18,40 @@ enum Kind<'a> {
 }
 
 /// Runs `op` on the current worker, or else on a worker of the current or the global pool.
+#[inline]
 #[track_caller]
 pub(crate) fn enter<R: Send>(op: impl FnOnce(Here<'_>) -> R + Send) -> R {
     let (mut op, mut out) = (Some(op), None);
-    enter_dyn(&mut |here| out = op.take().map(|op| op(here)));
-    match out {
-        Some(out) => out,
-        None => never_ran(),
-    }
-}
-
-/// Does the same as [`enter`], for an `op` that stores its result, and calls it once. It has no type
-/// parameter, so a program compiles the entry into a pool once, not once per loop.
-#[track_caller]
-pub(crate) fn enter_dyn(op: &mut (dyn FnMut(Here<'_>) + Send)) {
+    let mut run = |here: Here<'_>| {
+        if let Some(op) = op.take() {
+            out = Some(op(here));
+        }
+    };
     #[cfg(test)]
     if let Some(script) = script::current() {
-        return op(Here(Kind::Script(&script)));
+        run(Here(Kind::Script(&script)));
+        return ran(out);
     }
+    if blitz_core::enter_here(|here| run(Here(Kind::Worker(here)))).is_err() {
+        enter_worker(&mut run);
+    }
+    ran(out)
+}
+
+/// Runs `op` once on a worker. `op` has no type parameter, so a program compiles the entry from a
+/// foreign thread into a pool once, not once per loop.
+#[cold]
+#[track_caller]
+fn enter_worker(op: &mut (dyn FnMut(Here<'_>) + Send)) {
     blitz_core::enter(|here| op(Here(Kind::Worker(here))));
 }
 
-/// The end of a caller that finds no result of a closure that runs once, or panics.
-#[cold]
-pub(crate) fn never_ran() -> ! {
-    unreachable!("the closure runs once, or panics")
+/// The result of a closure that has run.
+pub(crate) fn ran<T>(out: Option<T>) -> T {
+    match out {
+        Some(out) => out,
+        None => unreachable!("the closure runs once, or panics"),
+    }
 }
 
 /// Whether the current thread is a worker, or plays a script.

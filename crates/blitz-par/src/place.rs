@@ -26,7 +26,6 @@ impl Place {
     }
 
     /// Keeps the first `steps` steps from here on, and returns the place of the `rest` steps.
-    #[inline]
     pub(crate) fn split_off(&mut self, steps: usize, rest: usize) -> Place {
         let mut beyond = *self;
         match self.share(steps, rest) {

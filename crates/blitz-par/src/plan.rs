@@ -80,13 +80,9 @@ impl<'p> Plan<'p> {
     }
 
     /// Returns the plan of a loop that is not inside of another, in a pool with `workers` workers.
+    #[inline]
     pub(crate) fn outer(pace: &'p Pace, workers: usize) -> Plan<'p> {
-        let eager = match workers {
-            // Only a spare thread could take a part, and only while the worker blocks.
-            1 => 0,
-            _ => workers.next_power_of_two().trailing_zeros() + tuning::EAGER_MORE,
-        };
-        Plan { alone: workers == 1, eager, ..Plan::new(pace) }
+        Plan { alone: workers == 1, eager: eager(workers), ..Plan::new(pace) }
     }
 
     /// Returns the plan of a loop inside of an item of this loop; all such loops share `pace`.
@@ -147,6 +143,15 @@ impl<'p> Plan<'p> {
     }
 }
 
+/// How many times to halve all parts at the start of a loop, in a pool with `workers` workers.
+fn eager(workers: usize) -> u32 {
+    match workers {
+        // Only a spare thread could take a part, and only while the worker blocks.
+        1 => 0,
+        _ => workers.next_power_of_two().trailing_zeros() + tuning::EAGER_MORE,
+    }
+}
+
 /// The context of a block for a reducer: the worker it runs on, and the place of the block.
 #[derive(Debug, Clone, Copy)]
 pub struct Turn<'a> {
@@ -169,8 +174,7 @@ pub struct Pace {
 impl Pace {
     #[inline]
     pub(crate) fn new() -> Pace {
-        let [block, part, least] = [1, 0, 1].map(AtomicUsize::new);
-        Pace { block, part, least }
+        Pace { block: AtomicUsize::new(1), part: AtomicUsize::new(0), least: AtomicUsize::new(1) }
     }
 
     /// The length of the next block.
@@ -195,6 +199,13 @@ impl Pace {
     #[inline]
     pub(crate) fn is_unknown(&self) -> bool {
         self.part() == 0
+    }
+
+    /// Notes that a block of `steps` steps has taken the time since `clock` was started.
+    pub(crate) fn learn_from(&self, steps: usize, clock: &mut Option<Clock>) {
+        if let Some(clock) = clock {
+            self.learn(steps, clock.lap());
+        }
     }
 
     /// Notes that a block of `steps` steps took `ticks`.
@@ -238,6 +249,13 @@ impl Clock {
             Clock { ticks: cycles::read(), instant: None }
         } else {
             Clock { ticks: 0, instant: Some(Instant::now()) }
+        }
+    }
+
+    /// Starts `clock` if it does not run.
+    pub(crate) fn start_once(clock: &mut Option<Clock>) {
+        if clock.is_none() {
+            *clock = Some(Clock::start());
         }
     }
 

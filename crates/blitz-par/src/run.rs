@@ -2,7 +2,7 @@
 
 #![forbid(unsafe_code)]
 
-use crate::here::{Here, enter_dyn, never_ran};
+use crate::here::{Here, enter, ran};
 use crate::iter::{IntoParallelIterator, ParallelIterator};
 use crate::piece::Piece;
 use crate::place::Place;
@@ -19,26 +19,11 @@ where
     R: Reducer<I::Item>,
 {
     let place = Place::whole(iter.exact_len());
-    let (mut iter, mut out) = (Some(iter), None);
-    outermost(place, &mut |turn| {
-        if let Some(iter) = iter.take() {
-            out = Some(iter.drive(turn, reducer, None).done(reducer, &turn));
-        }
-    });
-    match out {
-        Some(out) => out,
-        None => never_ran(),
-    }
-}
-
-/// Runs `op` once, with the turn of a loop that is not inside of another. Like all of this file
-/// that takes no piece and no reducer, it is compiled once, not once per loop.
-#[track_caller]
-fn outermost(place: Place, op: &mut (dyn FnMut(Turn<'_>) + Send)) {
-    enter_dyn(&mut |here| {
+    enter(|here| {
         let pace = Pace::new();
-        op(Turn { here, plan: &Plan::outer(&pace, here.workers()), place });
-    });
+        let turn = Turn { here, plan: &Plan::outer(&pace, here.workers()), place };
+        iter.drive(turn, reducer, None).done(reducer, &turn)
+    })
 }
 
 /// Runs a parallel iterator whose items go through a layer.
@@ -82,11 +67,13 @@ where
     if R::IS_INNER && !R::COMPARES_PLACES && is_complete && is_one_block::<P, R>(&turn, &piece) {
         return run_block(&turn, reducer, piece, acc);
     }
-    if is_complete {
-        return run(turn, reducer, piece, Part::whole(turn.plan), acc);
+    let (tickets, completed);
+    let mut plan = turn.plan;
+    if !is_complete {
+        tickets = plan.tickets();
+        completed = plan.completed(&tickets, piece.steps());
+        plan = &completed;
     }
-    let tickets = turn.plan.tickets();
-    let plan = &turn.plan.completed(&tickets, piece.steps());
     run(Turn { plan, ..turn }, reducer, piece, Part::whole(plan), acc)
 }
 
@@ -150,6 +137,7 @@ where
 }
 
 /// What a run of the loop knows of its part, beside the piece.
+#[derive(Clone, Copy)]
 struct Part {
     /// How many times to cut this part and its halves again, whether or not a worker is idle.
     eager: u32,
@@ -161,10 +149,6 @@ struct Part {
     depth: u32,
     /// Whether a small part may be tried first, to learn the pace.
     may_try: bool,
-    /// The length of the current block, unless it is the last.
-    timed: Option<usize>,
-    /// Runs since the first block that is timed.
-    clock: Option<Clock>,
 }
 
 /// The loop over a piece: block by block, and cut in two where a fork is due or wanted.
@@ -179,6 +163,7 @@ where
     P: Piece,
     R: Reducer<P::Item>,
 {
+    let mut clock = None;
     loop {
         let steps = piece.steps();
         if steps == 0 || reducer.is_done(&acc, &turn.place) {
@@ -194,13 +179,20 @@ where
         }
         let len = piece.exact_len();
         let short_blocks = R::SHORT_BLOCKS || len.is_none();
-        let block = part.begin_block(&turn, steps, short_blocks);
+        let block = next_block(&turn, steps, short_blocks);
+        // Timing the last block would not help this part.
+        if block < steps {
+            Clock::start_once(&mut clock);
+        }
         if R::COMPARES_PLACES || turn.place.is_exact() {
             turn.place.begin_block(block, behind(steps, len, block));
         }
         acc = reducer.fold(acc, &turn, piece.block(block));
         turn.place.end_block();
-        part.end_block(turn.plan);
+        if block < steps {
+            turn.plan.pace.learn_from(block, &mut clock);
+        }
+        part.may_ask = true;
     }
 }
 
@@ -218,12 +210,7 @@ impl Part {
     /// A piece that has not been cut on this thread.
     #[inline]
     fn whole(plan: &Plan<'_>) -> Part {
-        Part::new(plan.eager, true, 0, true)
-    }
-
-    #[inline]
-    fn new(eager: u32, may_ask: bool, depth: u32, may_try: bool) -> Part {
-        Part { eager, may_ask, depth, may_try, timed: None, clock: None }
+        Part { eager: plan.eager, may_ask: true, depth: 0, may_try: true }
     }
 
     /// The cut of a part of `steps` steps, if one is due and may be made.
@@ -261,30 +248,10 @@ impl Part {
         let ticket = Held::take(plan);
         (ticket.is_some() || plan.fixed).then_some(Cut { at, eager, ticket })
     }
-
-    /// Begins the next block of a part of `steps` steps, and returns its length.
-    fn begin_block(&mut self, turn: &Turn<'_>, steps: usize, short_blocks: bool) -> usize {
-        let block = next_block(turn, steps, short_blocks);
-        // Timing the last block would not help this part.
-        self.timed = (block < steps).then_some(block);
-        if block < steps && self.clock.is_none() {
-            self.clock = Some(Clock::start());
-        }
-        block
-    }
-
-    /// Notes that the block has been folded.
-    fn end_block(&mut self, plan: &Plan<'_>) {
-        if let (Some(steps), Some(clock)) = (self.timed, &mut self.clock) {
-            plan.pace.learn(steps, clock.lap());
-        }
-        self.may_ask = true;
-    }
 }
 
 /// The length of the next block of a part of `steps` steps. `short_blocks` makes it short even if
 /// no other worker could use a part.
-#[inline]
 fn next_block(turn: &Turn<'_>, steps: usize, short_blocks: bool) -> usize {
     let plan = turn.plan;
     // Never take a piece that may be endless in one block: the loop has to check repeatedly whether
@@ -341,26 +308,24 @@ where
             right_out = Some(run(turn, reducer, right, part, acc).done(reducer, &turn));
         }
     };
-    run_halves(turn, beyond, &part, cut, &mut first, &mut second);
-    match (left_out, right_out) {
-        (Some(left), Some(right)) => reducer.merge(left, right),
-        _ => never_ran(),
-    }
+    run_halves(turn, beyond, part, cut, &mut first, &mut second);
+    reducer.merge(ran(left_out), ran(right_out))
 }
 
 /// Calls `first` for the left half of `part`, and `second` for the right half, which is at `beyond`.
 fn run_halves(
     turn: Turn<'_>,
     beyond: Place,
-    part: &Part,
+    part: Part,
     cut: Cut<'_>,
     first: &mut dyn FnMut(Turn<'_>, Part),
     second: &mut (dyn FnMut(Turn<'_>, Part) + Send),
 ) {
     let plan = turn.plan;
-    let (eager, depth, may_try) = (part.eager.saturating_sub(1), part.depth + 1, part.may_try);
+    let (eager, depth) = (part.eager.saturating_sub(1), part.depth + 1);
     let mut first = |here: Here<'_>| {
-        first(Turn { here, ..turn }, Part::new(cut.eager, false, depth, may_try));
+        let part = Part { eager: cut.eager, may_ask: false, depth, ..part };
+        first(Turn { here, ..turn }, part);
     };
     let mut second = |here: Here<'_>, stolen: bool| {
         // A thief begins with its own stack. A fixed shape does not depend on thefts.
@@ -368,7 +333,8 @@ fn run_halves(
         let (eager, depth) = if is_new { (plan.eager, 0) } else { (eager, depth) };
         // If no block is timed when a thief begins, items take long. Then the thief does not try a
         // small part first, but cuts for more thieves at once.
-        second(Turn { here, plan, place: beyond }, Part::new(eager, true, depth, !stolen));
+        let part = Part { eager, may_ask: true, depth, may_try: !stolen };
+        second(Turn { here, plan, place: beyond }, part);
     };
     match cut.ticket {
         Some(ticket) => {
