@@ -312,7 +312,8 @@ where
     reducer.merge(ran(left_out), ran(right_out))
 }
 
-/// Calls `first` for the left half of `part`, and `second` for the right half, which is at `beyond`.
+/// Calls `first` for the left half of `part`, and `second` for the right half, which is at
+/// `beyond`. It knows no types of the loop, so a program compiles it once, not once per loop.
 fn run_halves(
     turn: Turn<'_>,
     beyond: Place,
