@@ -62,9 +62,9 @@ impl<T> Slots<T> {
         (0..self.len()).filter_map(|index| self.get(index))
     }
 
-    /// Calls `find` for the entry at `start`, for those after it and then for those before it, until
-    /// it returns a value, and returns that value. Goes from row to row, and so takes less than half
-    /// of the time that a look-up of each entry would take.
+    /// Calls `find` for the entry at `start`, for those after it and then for those before it,
+    /// until it returns a value, and returns that value. Goes from row to row, and so takes less
+    /// than half of the time that a look-up of each entry would take.
     #[inline]
     pub fn find_from<R>(&self, start: usize, mut find: impl FnMut(&T) -> Option<R>) -> Option<R> {
         let len = self.len();
