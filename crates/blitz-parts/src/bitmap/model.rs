@@ -1,9 +1,8 @@
 //! The arena and the tree under the model checker.
 //!
 //! The workers of these models sleep in beds of a lock and a condition variable. The lock is taken
-//! only by sleepers and by setters that are told to wake a worker. So only the tree can make a
-//! worker see a task. A lost task shows as a deadlock, or as a task that the last look does not
-//! find.
+//! only by sleepers and by threads that have to wake a worker. So only the tree can make a worker
+//! see a task. A lost task shows as a deadlock, or as a task that the last look does not find.
 
 use super::{Bitmap, Cursor, Scan, SlotCache, Told};
 use crate::prim::{
