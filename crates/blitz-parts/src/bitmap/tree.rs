@@ -16,7 +16,7 @@ pub struct SummaryTree {
     /// The root word of the first 64 leaves. Many pools have no more leaves, so this word is read
     /// most often.
     first: Arc<CachePadded<Bits>>,
-    /// The root words of the leaves after those: one word for each 64 leaves.
+    /// The root words of the leaves after those: one word for every 64 leaves.
     more: Slots<Arc<CachePadded<Bits>>>,
     leaves: Slots<Arc<Branch>>,
     crew: CachePadded<Crew>,
@@ -60,7 +60,7 @@ impl SummaryTree {
         self.leaves.len()
     }
 
-    /// How many root words there are: one for each 64 leaves.
+    /// How many root words there are: one for every 64 leaves.
     #[inline]
     pub(super) fn root_count(&self) -> usize {
         self.leaf_count().div_ceil(64)
