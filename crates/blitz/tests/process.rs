@@ -340,7 +340,7 @@ fn a_closure_runs_in_the_child_before_the_program() {
         };
         assert_eq!(command.output().await.unwrap().stdout, b"0007\n");
         let mut command = sh("exit 0");
-        // SAFETY: the closure calls nothing.
+        // SAFETY: the closure makes no system call and allocates nothing.
         unsafe { command.pre_exec(|| Err(std::io::Error::from_raw_os_error(5))) };
         assert_eq!(command.spawn().unwrap_err().raw_os_error(), Some(5), "the closure's error");
     });
