@@ -153,7 +153,7 @@ fn time_moves_while_a_poll_waits_at_the_end_of_the_runtime() {
             let (go, wait) = std::sync::mpsc::channel();
             let poll = runtime.spawn(async move {
                 begun.send(()).unwrap();
-                // `recv` returns once the runtime is about to end. So the workers stop while the
+                // `recv` returns once the runtime is about to end. So idle workers stop while the
                 // `block_on` below waits.
                 wait.recv().unwrap();
                 blitz::scope(|scope| scope.spawn(|_| blitz::block_on(sleep(SECOND))));
