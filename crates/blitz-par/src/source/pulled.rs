@@ -8,7 +8,8 @@
 //! A cut takes the items of the left part out of the iterator. In a pool of one worker there is
 //! usually no cut, so the loop runs over the iterator itself. With more workers such pieces would
 //! move items at each cut and for each block. So a loop with more workers takes all items out
-//! before its first cut, which took 0.6 of the time for a million numbers.
+//! before its first cut. For a million numbers this loop took 0.6 of the time of a loop that cuts
+//! such pieces.
 
 #![forbid(unsafe_code)]
 
