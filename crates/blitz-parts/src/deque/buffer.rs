@@ -12,7 +12,7 @@ pub(super) struct Buffer<T> {
     /// address just before (DEQUE-5). Only the thread that may change the deque's buffer uses this
     /// field. It is a raw pointer, because a `Box` would claim that no other thread reads the ring.
     retired: Cell<*mut Buffer<T>>,
-    /// Witness of the box `slots`: one thread makes and frees it, others read it.
+    /// Witness of the box `slots`: making and freeing it are writes, using a slot is a read.
     uses: Witness,
 }
 

@@ -108,8 +108,8 @@ impl<'a, T: Linked> Owner<'a, T> {
         Place(older)
     }
 
-    /// Takes back the newest fork, which lies at `place`, if it is private. Otherwise returns
-    /// false, and the caller calls [`take_back_public`](Self::take_back_public).
+    /// Takes back the newest fork, which lies at `place`, if it is private and `force` is 0.
+    /// Otherwise returns false, and the caller calls [`take_back_public`](Self::take_back_public).
     ///
     /// The stored value comes from the caller's `place`, not from the fork's link. Otherwise each
     /// fork would wait for the store of the fork before it, which would cost more than the rest of
@@ -287,8 +287,8 @@ impl<T: Linked> Owner<'_, T> {
         let (large, small) = unsafe { Buffer::split_large(current, deque.rings.left.get()) };
         deque.rings.left.set(large);
         if current != small {
-            // A thief that finds the small ring has seen no item in it. Whatever it reads there,
-            // its exchange fails.
+            // A thief that saw an item in the large ring may read the small ring instead. The item
+            // is gone, so the thief's exchange fails, whatever it reads.
             deque.open.ring.store(small, Relaxed); // O21
             deque.open.buffer.swap(small, Relaxed); // O22
         }
