@@ -46,7 +46,8 @@ pub struct TaskList {
 /// #     std::thread::yield_now();
 /// # }
 /// for task in &pool.tasks() {
-///     println!("{task}"); // task 0x100 waits for 12 ms: app::session from src/main.rs:7:5
+///     // task 0x100 waits for 12ms: app::session::{{closure}} from src/main.rs:7:5
+///     println!("{task}");
 ///     assert_eq!((task.state(), task.wakers()), (blitz::TaskState::Waiting, 0));
 ///     assert!(task.type_name().contains("Pending"));
 ///     assert!(task.site().line() > 0);
@@ -199,7 +200,8 @@ impl TaskInfo {
         self.id
     }
 
-    /// Returns the type of its future. For an `async fn` it is the path of the function.
+    /// Returns the type of its future. For an `async fn` it is the path of the function, followed
+    /// by `::{{closure}}`.
     #[must_use]
     pub fn type_name(&self) -> &'static str {
         self.type_name
@@ -268,7 +270,7 @@ impl TaskInfo {
     }
 }
 
-/// Writes the task's id, state, name or type, and where it was spawned.
+/// Writes the task's id, its name if it has one, its state, its type, and where it was spawned.
 impl fmt::Display for TaskInfo {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "task {}", self.id)?;
