@@ -322,8 +322,8 @@ fn a_set_may_move_to_another_task_between_two_results() {
 }
 
 #[test]
-fn the_panic_of_a_detached_task_goes_to_the_handler() {
-    watched("the_panic_of_a_detached_task_goes_to_the_handler", |_| {
+fn the_panic_of_a_task_that_is_never_joined_goes_to_the_handler() {
+    watched("the_panic_of_a_task_that_is_never_joined_goes_to_the_handler", |_| {
         let (send, receive) = std::sync::mpsc::channel();
         let pool = blitz::Pool::builder()
             .workers(1)
