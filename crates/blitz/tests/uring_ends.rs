@@ -330,7 +330,7 @@ fn a_socket_of_another_pool_works_although_the_current_pool_has_ended() {
     });
 }
 
-/// Polls a future until it is ready, without another pool than the current one.
+/// Polls a future until it is ready. Unlike `Runtime::block_on`, this enters no pool.
 fn poll_to_end<F: Future>(future: F) -> F::Output {
     let mut future = pin!(future);
     loop {
