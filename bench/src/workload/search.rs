@@ -87,11 +87,11 @@ impl Place for Queues {
         let workers = self.workers.len();
         let start = below(random, workers);
         let own = self.workers.get(0).map(|worker| &raw const **worker);
-        let has_task = |victim: &Box<Worker>| {
+        let found = self.workers.find_from(start, |victim| {
             let is_other = own != Some(&raw const **victim);
             (is_other && !(victim.ring.is_empty() && victim.batch.is_empty())).then_some(())
-        };
-        self.workers.find_from(start, has_task).is_some()
+        });
+        found.is_some()
     }
 }
 
