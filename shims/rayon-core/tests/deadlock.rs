@@ -83,8 +83,8 @@ fn call_into_another_pool() {
     watched(|| {
         for threads in [1, 2, 64] {
             let (outer, inner) = (pool(threads), pool(threads));
-            // Pools of this crate start no spares, so only the first `threads` flags are used.
-            let busy: Vec<_> = (0..threads + 64).map(|_| AtomicBool::new(false)).collect();
+            // Pools of this crate start no spares, so all indices are below `threads`.
+            let busy: Vec<_> = (0..threads).map(|_| AtomicBool::new(false)).collect();
             let calls = AtomicUsize::new(0);
             outer.install(|| {
                 for_each(500, &|_| {
