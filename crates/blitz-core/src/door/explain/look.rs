@@ -78,6 +78,9 @@ struct Nodes {
     /// The numbers of tasks and blocked threads, by address.
     places: HashMap<usize, usize>,
     closure_places: HashMap<Id, usize>,
+    /// Which closures tasks and blocked threads await: the address of the one that waits, and the
+    /// closure.
+    awaited: Vec<(usize, Id)>,
     /// For each task or blocked thread: what could let it go on, with its node, if it is one.
     edges: Vec<Vec<(Option<WaitEdge>, Option<usize>)>>,
 }
@@ -93,8 +96,8 @@ impl Nodes {
         let of_threads = threads.iter().zip(count..).filter_map(sleeper);
         let places = of_tasks.chain(of_threads).collect();
         let edges = (0..count + threads.len()).map(|_| Vec::new()).collect();
-        let (closures, closure_places) = (Vec::new(), HashMap::new());
-        Nodes { tasks, threads, closures, places, closure_places, edges }
+        let (closures, closure_places, awaited) = (Vec::new(), HashMap::new(), Vec::new());
+        Nodes { tasks, threads, closures, places, closure_places, awaited, edges }
     }
 
     /// Notes something that could wake the task or the sleeper at `address`.
@@ -121,7 +124,19 @@ impl Nodes {
             let name = format!("{kind} {id} {type_name}");
             let node = self.closure(Closure { id, name, frame });
             self.add(closure.waiter, edge(&closure), Some(node));
+            self.awaited.push((closure.waiter, id));
         }
+    }
+
+    /// Returns the tasks and blocked threads that awaited a closure at the first look, and do not
+    /// await it any more.
+    fn gave_up<'a>(
+        &'a self,
+        awaited: impl Iterator<Item = AwaitedClosure>,
+    ) -> impl Iterator<Item = usize> + 'a {
+        let again: HashSet<_> = awaited.map(|closure| (closure.waiter, closure.id)).collect();
+        let gone = self.awaited.iter().filter(move |wait| !again.contains(wait));
+        gone.filter_map(|(waiter, _)| self.places.get(waiter).copied())
     }
 
     /// The blocked threads that have to go on before the frame can go on.
@@ -238,6 +253,10 @@ impl Look {
             }
         }
         drop(again);
+        // The wakers of a task were counted between both looks at the closures. So that of a
+        // closure was among them only if the task still awaits the closure.
+        let awaited = team.awaited_jobs.awaited().into_iter().chain(team.blocking.awaited());
+        nodes.gave_up(awaited).for_each(|node| graph.can_go_on(node));
         let possible = graph.cycles(&graph.stuck());
         unsure.iter().for_each(|&index| graph.can_go_on(index));
         let stuck = graph.stuck();
