@@ -320,6 +320,26 @@ fn an_abort_handle_makes_a_blocked_circle_only_possible() {
 }
 
 #[test]
+fn a_possible_deadlock_names_the_task_outside_of_it_that_could_end_it() {
+    watched("a_possible_deadlock_names_the_task_outside_of_it_that_could_end_it", |_| {
+        let pool = pool(1);
+        let (mut other, give) = awaits(&pool);
+        let mut outside = pool.spawn(std::future::pending::<()>());
+        let (id, abort) = (outside.id(), outside.abort_handle());
+        let task = pool.spawn(poll_fn(move |cx| {
+            ready_if(is_ready(&mut other, cx.waker()) || is_ready(&mut outside, cx.waker()))
+        }));
+        give.send(task).unwrap();
+        let explanation = explained(&pool, |found| !found.possible_cycles().is_empty());
+        assert!(!explanation.possible_cycles()[0].contains(&id), "{explanation}");
+        let verdict = explanation.verdict();
+        assert!(verdict.contains(&format!(" a waker of {id} could end it")), "{verdict}");
+        drop(abort);
+        drop(pool);
+    });
+}
+
+#[test]
 fn a_job_whose_wait_is_over_when_the_look_is_taken_is_alive() {
     watched("a_job_whose_wait_is_over_when_the_look_is_taken_is_alive", |_| {
         let pool = pool(2);

@@ -2,6 +2,8 @@
 
 #![forbid(unsafe_code)]
 
+use std::collections::HashSet;
+
 /// Nodes by number.
 pub(super) struct Graph {
     nodes: Vec<Node>,
@@ -62,6 +64,16 @@ impl Graph {
             }
         }
         (0..alive.len()).filter(|&node| !alive[node]).collect()
+    }
+
+    /// Returns `nodes`, what they need, what that needs, and so on.
+    pub(super) fn needed_by(&self, nodes: &[usize]) -> HashSet<usize> {
+        let mut needed: HashSet<_> = nodes.iter().copied().collect();
+        let mut next = nodes.to_vec();
+        while let Some(node) = next.pop() {
+            next.extend(self.nodes[node].needs.iter().filter(|&&other| needed.insert(other)));
+        }
+        needed
     }
 
     /// Returns circles among `stuck` nodes: of nodes that all need each other, at least one circle.

@@ -33,6 +33,8 @@ pub(super) struct Circles {
     /// The tasks and closures of each circle.
     pub(super) ids: Vec<Vec<Id>>,
     pub(super) steps: Vec<Vec<Step>>,
+    /// For each possible deadlock: the tasks whose wakers with unknown holders could end it.
+    pub(super) open: Vec<Vec<Id>>,
 }
 
 /// One member of a circle.
@@ -212,6 +214,18 @@ impl Nodes {
         let steps = nodes[first..].iter().chain(&nodes[..first]).map(&mut step).collect();
         (ids, steps)
     }
+
+    /// Returns which of the `unsure` tasks, in order, could end a circle: those in it or, if none
+    /// is, those that its members need.
+    fn open(&self, graph: &Graph, cycle: &[usize], unsure: &[usize]) -> Vec<Id> {
+        let is_unsure = |node: &usize| unsure.binary_search(node).is_ok();
+        let mut open: Vec<_> = cycle.iter().copied().filter(is_unsure).collect();
+        if open.is_empty() {
+            open.extend(graph.needed_by(cycle).into_iter().filter(is_unsure));
+            open.sort_unstable();
+        }
+        open.into_iter().map(|node| Id::of(&self.tasks[node])).collect()
+    }
 }
 
 impl Look {
@@ -257,7 +271,7 @@ impl Look {
         // closure was among them only if the task still awaits the closure.
         let awaited = team.awaited_jobs.awaited().into_iter().chain(team.blocking.awaited());
         nodes.gave_up(awaited).for_each(|node| graph.can_go_on(node));
-        let possible = graph.cycles(&graph.stuck());
+        let mut possible = graph.cycles(&graph.stuck());
         unsure.iter().for_each(|&index| graph.can_go_on(index));
         let stuck = graph.stuck();
         let cycles = graph.cycles(&stuck);
@@ -272,16 +286,16 @@ impl Look {
         }
         let is_certain = |cycle: &&Vec<usize>| cycle.iter().any(|node| in_cycle.contains(node));
         let circle = |cycle: &Vec<usize>| nodes.circle(cycle);
-        let possible = possible.iter().filter(|cycle| !is_certain(cycle)).map(circle).unzip();
-        let (possible, cycles) = (circles(possible), circles(cycles.iter().map(circle).unzip()));
+        possible.retain(|cycle| !is_certain(&cycle));
+        let open = possible.iter().map(|cycle| nodes.open(&graph, cycle, &unsure)).collect();
+        let (ids, steps) = possible.iter().map(circle).unzip();
+        let possible = Circles { ids, steps, open };
+        let (ids, steps) = cycles.iter().map(circle).unzip();
+        let cycles = Circles { ids, steps, open: Vec::new() };
         let edges = nodes.edges.into_iter().take(seen.len());
         let waits = edges.map(|edges| edges.into_iter().filter_map(|(edge, _)| edge).collect());
         Look { tasks: nodes.tasks, waits: waits.collect(), never, behind, cycles, possible }
     }
-}
-
-fn circles((ids, steps): (Vec<Vec<Id>>, Vec<Vec<Step>>)) -> Circles {
-    Circles { ids, steps }
 }
 
 impl Nodes {

@@ -5,7 +5,7 @@
 use super::length::length;
 use super::look::Step;
 use super::stacks::{Probed, TaskStack};
-use super::{Explanation, WaitEdge, WaitKind, WaitingTask};
+use super::{Explanation, WaitingTask};
 use crate::base::Id;
 use crate::door::task_info::TaskState;
 use std::fmt;
@@ -21,7 +21,8 @@ impl Explanation {
     pub fn verdict(&self) -> String {
         let mut lines = Vec::new();
         section(&mut lines, self.cycles.steps.iter().map(|cycle| self.deadlock(cycle)));
-        section(&mut lines, self.possible.steps.iter().map(|cycle| self.possible_deadlock(cycle)));
+        let possible = self.possible.steps.iter().zip(&self.possible.open);
+        section(&mut lines, possible.map(|(cycle, open)| self.possible_deadlock(cycle, open)));
         section(&mut lines, self.never.iter().map(|&id| format!("never wakes: {}", self.name(id))));
         section(&mut lines, self.behind.iter().map(|&id| self.waits_in_vain(id)));
         section(&mut lines, self.stalls.iter().map(|stall| format!("stuck: {stall}")));
@@ -36,12 +37,8 @@ impl Explanation {
         format!("deadlock: {}", self.circle(cycle))
     }
 
-    fn possible_deadlock(&self, cycle: &[Step]) -> String {
-        let is_unknown = |edge: &&WaitEdge| edge.kind == WaitKind::Unknown;
-        let task = |step: &Step| if let Step::Task(id) = step { self.get(*id) } else { None };
-        let open = cycle.iter().filter_map(task);
-        let open = open.filter(|task| task.waits.iter().any(|edge| is_unknown(&edge)));
-        let open: Vec<_> = open.map(|task| task.info.id().to_string()).collect();
+    fn possible_deadlock(&self, cycle: &[Step], open: &[Id]) -> String {
+        let open: Vec<_> = open.iter().take(SHOWN).map(Id::to_string).collect();
         format!(
             "possible deadlock: {}; only unknown holders of a waker of {} could end it, such as \
              abort handles",
