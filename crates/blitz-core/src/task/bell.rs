@@ -1,6 +1,8 @@
-//! The wakers of `block_on`. They set a latch or unpark a thread, and do nothing else.
+//! The wakers of `block_on`. They set a latch or unpark a thread. When one is used up or dropped,
+//! its target forgets, for `explain`, which task it awaits: under a lock of its own, which no thread
+//! holds for more than a load or a store.
 //!
-//! A driver may call such a waker at any time: it runs no user code and does not block. So
+//! A driver may call such a waker at any time: it runs no user code and waits for no other work. So
 //! `block_on` is woken even if a worker has no room on its stack for other wakers, which may run
 //! any code. There is one exception: if the pool of a `block_on` has ended, and a waker of that
 //! `block_on` is the last reference to the pool, the drop of the waker drops the pool's handlers.
