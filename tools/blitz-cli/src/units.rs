@@ -2,8 +2,12 @@
 
 use blitz_bench::{stats::Spread, workload::Unit};
 
-/// A time with three digits and the unit that makes it shortest.
+/// A time with three digits and the unit that makes it shortest. Times that a pool could not tell
+/// from longer ones come as the largest number.
 pub fn time(nanoseconds: f64) -> String {
+    if nanoseconds >= u64::MAX as f64 {
+        return "∞".to_owned();
+    }
     let (value, unit) = match nanoseconds.abs() {
         ns if ns < 1e3 => (nanoseconds, "ns"),
         ns if ns < 1e6 => (nanoseconds / 1e3, "us"),
@@ -75,6 +79,7 @@ mod tests {
         assert_eq!(time(12_345.0), "12.3 us");
         assert_eq!(time(123_456_789.0), "123 ms");
         assert_eq!(time(2e9), "2.00 s");
+        assert_eq!(time(u64::MAX as f64), "∞");
     }
 
     #[test]

@@ -30,7 +30,8 @@ pub struct TypeMetrics {
     pub polls: u64,
     /// The time spent in these polls.
     pub busy: Duration,
-    /// 99 of 100 of these polls took less than this, which is a power of two of nanoseconds.
+    /// 99 of 100 of these polls took less than this, which is a power of two of nanoseconds, or
+    /// [`Duration::MAX`] for more than half a minute.
     pub p99: Duration,
 }
 
