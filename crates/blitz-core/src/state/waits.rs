@@ -8,7 +8,7 @@ use super::blocking::Listed;
 use crate::base::Id;
 use crate::base::context::Frame;
 use blitz_parts::latch::Runner;
-use blitz_parts::prim::{Mutex, MutexGuard};
+use blitz_parts::prim::{MODELLED, Mutex, MutexGuard};
 use blitz_parts::task::TaskRef;
 use blitz_parts::tuning::CHAIN_KEEPS;
 use slab::Slab;
@@ -71,7 +71,9 @@ pub(crate) struct Listing<'a> {
 
 impl Waits {
     pub(crate) fn list(&self, wait: Wait) -> Listing<'_> {
-        let part = &self.parts[wait.frame.part() % PARTS];
+        // In a model all waits share one part: addresses of frames differ between executions, and a
+        // seed must always lead to the same execution.
+        let part = &self.parts[if MODELLED { 0 } else { wait.frame.part() % PARTS }];
         let mut waits = lock(part);
         waits.begun += 1;
         let number = waits.begun;

@@ -1,6 +1,6 @@
 //! The wakers of `block_on`. They set a latch or unpark a thread. When one is used up or dropped,
-//! its target forgets, for `explain`, which task it awaits: under a lock of its own, which no thread
-//! holds for more than a load or a store.
+//! its target forgets, for `explain`, which task it awaits: under a lock of its own, which no
+//! thread holds for more than a load or a store.
 //!
 //! A driver may call such a waker at any time: it runs no user code and waits for no other work. So
 //! `block_on` is woken even if a worker has no room on its stack for other wakers, which may run
