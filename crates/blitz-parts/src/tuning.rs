@@ -480,8 +480,8 @@ pub const RELIEF_CLOCK_EVERY: Duration = Duration::from_micros(250);
 pub const FORK_LOOK_EVERY: Duration = Duration::from_micros(40);
 
 /// How long a worker leaves its processor to the relief worker at most. Usually the relief worker
-/// wakes it earlier, after some tens of microseconds. The kernel looks for the next thread at such
-/// a wake-up or every 1 to 10 ms.
+/// wakes it earlier, after some tens of microseconds. The bound is for a relief worker that has
+/// moved to another processor, or that is blocked by what the worker's frames hold.
 pub const ASIDE_MAX: Duration = Duration::from_micros(250);
 
 /// About how often a worker reads the clock to see whether such a check is due: a reading takes as

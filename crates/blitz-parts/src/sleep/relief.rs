@@ -88,6 +88,7 @@ impl Relief {
     /// Blocks the calling worker, which runs on `processor`, if the relief worker needs that
     /// processor: the relief worker ran there last, and has work, or `news` tells that it has. The
     /// pause ends when the relief worker has no work left, and after [`ASIDE_MAX`] at the latest.
+    /// Returns whether the worker stood aside.
     pub(super) fn stand_aside(&self, processor: u32, news: impl FnOnce() -> bool) -> bool {
         let old = self.word.load(Relaxed);
         let needs = self.processor.load(Relaxed) == processor + 1
